@@ -1,0 +1,65 @@
+/**
+ * The error family. Every error that this project raises on purpose is an `IvmError`: callers branch on `code`,
+ * never on the message, and `retryable` says whether running the same call again can succeed.
+ */
+
+/** What an error speaks of; each field is filled where it is known. */
+export interface ErrorSubject {
+  readonly view?: string;
+  readonly table?: string;
+  readonly column?: string;
+  readonly snapshot?: bigint;
+  readonly file?: string;
+  readonly line?: number;
+  readonly lineColumn?: number;
+}
+
+export interface IvmErrorOptions {
+  readonly subject?: ErrorSubject;
+  /** What the reader can do about it, one sentence. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+export abstract class IvmError extends Error {
+  /** Stable, lower_snake_case; part of the public interface. */
+  readonly code: string;
+  readonly subject: ErrorSubject;
+  readonly hint: string | undefined;
+  /** True where the same call may succeed when it is made again. */
+  readonly retryable: boolean = false;
+
+  constructor(code: string, message: string, options: IvmErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.subject = options.subject ?? {};
+    this.hint = options.hint;
+  }
+}
+
+/** Wrong configuration, project files or command line: exit code 2. */
+export class ConfigError extends IvmError {}
+
+/** A view's definition is wrong or can't be kept: exit code 2 at apply. */
+export class DefinitionError extends IvmError {}
+
+/** The lake, its catalog or its storage can't be reached or refuses: exit code 1. */
+export class LakeError extends IvmError {}
+
+/** The engine could not be started or an extension could not be had. */
+export class EngineError extends IvmError {}
+
+/** A view could not be brought to the horizon; the other views are not affected. */
+export class RefreshError extends IvmError {}
+
+/** Another writer was faster; running again is right: exit code 75. */
+export class ConflictError extends IvmError {
+  override readonly retryable: boolean = true;
+}
+
+/** The caller or a signal asked to stop: exit code 130. */
+export class InterruptedError extends IvmError {}
+
+/** A state that the code holds to be impossible; always a fault of this project. */
+export class InternalError extends IvmError {}

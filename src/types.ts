@@ -1,0 +1,188 @@
+/** The types that the library's verbs take and give; the command line prints the same objects as JSON. */
+
+/** How a view may be refreshed: `auto` decides per run, `incremental` never recomputes by choice of cost, `full` always recomputes. */
+export type RefreshMode = "auto" | "incremental" | "full";
+
+/** One materialized view as its author writes it. */
+export interface ViewDefinition {
+  /** The view's name: the name of the user-facing DuckLake view and of the `.sql` file. */
+  readonly name: string;
+  /** One SELECT statement. */
+  readonly sql: string;
+  /** Columns that identify a row; checked at every refresh. */
+  readonly primaryKey?: readonly string[];
+  /** Default `auto`. */
+  readonly refresh?: RefreshMode;
+  /** Where the definition was read from, for error messages. */
+  readonly file?: string;
+  /** Lines of the file before the SQL starts, so that errors name the file's own line. */
+  readonly lineOffset?: number;
+}
+
+/** Access to S3-compatible storage. Keys left out come from the AWS SDK's own credential chain. */
+export interface S3Config {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly urlStyle?: "path" | "vhost";
+  readonly useSsl?: boolean;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
+}
+
+/** What DuckDB itself is given. */
+export interface EngineConfig {
+  /** A folder with `<name>.duckdb_extension` files, searched first. */
+  readonly extensionDirectory?: string;
+  readonly threads?: number;
+  /** As DuckDB's `memory_limit`, for example `4GB`. */
+  readonly memoryLimit?: string;
+  readonly tempDirectory?: string;
+}
+
+/** A lake and where this project keeps its own things in it. */
+export interface LakeConfig {
+  /** As DuckLake's ATTACH takes it, with or without the `ducklake:` prefix: a DuckDB file, `sqlite:…` or `postgres:…`. */
+  readonly catalog: string;
+  /** Folder or `s3://…`; may be left out for a lake that exists. */
+  readonly dataPath?: string;
+  /** The schema of the metadata tables in a PostgreSQL catalog. */
+  readonly metadataSchema?: string;
+  readonly s3?: S3Config;
+  /** Schema of the user-facing views. Default `main`. */
+  readonly schema?: string;
+  /** Schema of this project's own tables. Default `ivm`. */
+  readonly stateSchema?: string;
+  readonly log?: { readonly path?: string };
+  readonly engine?: EngineConfig;
+}
+
+/** Why a view was recomputed instead of maintained, or any other remark with a stable code. */
+export interface Reason {
+  readonly code: string;
+  readonly text: string;
+}
+
+export type Strategy = "initial" | "incremental" | "recompute";
+
+export interface SourceResult {
+  readonly source: string;
+  /** Cursor before the run; null at the first build. */
+  readonly from: bigint | null;
+  readonly to: bigint;
+  readonly changed: boolean;
+  /** How the source's delta was read, for changed sources of an incremental refresh. */
+  readonly delta?: "feed" | "difference";
+  /** Why the difference of two reads was taken instead of the feed. */
+  readonly deltaReason?: Reason;
+}
+
+export interface ViewResult {
+  readonly view: string;
+  readonly status: "refreshed" | "unchanged" | "failed";
+  /** Null for unchanged and failed views. */
+  readonly strategy: Strategy | null;
+  readonly reason: Reason | null;
+  readonly sources: readonly SourceResult[];
+  readonly terms: { readonly total: number; readonly run: number; readonly skipped: number };
+  readonly rows: { readonly inserted: bigint; readonly deleted: bigint };
+  readonly elapsedMs: number;
+  readonly error: ErrorResult | null;
+}
+
+export interface ErrorResult {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly retryable: boolean;
+}
+
+export interface RefreshResult {
+  readonly runId: string;
+  readonly horizon: bigint;
+  readonly status: "refreshed" | "unchanged" | "failed";
+  readonly elapsedMs: number;
+  readonly views: readonly ViewResult[];
+}
+
+export interface RefreshOptions {
+  /** Views to refresh, with everything they read; all views where left out. */
+  readonly views?: readonly string[];
+  /** The horizon; the newest snapshot where left out. */
+  readonly toSnapshot?: bigint;
+  /** Find out what would be done and do nothing. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What `define` does, or would do, with one view. */
+export interface DefineAction {
+  readonly view: string;
+  readonly action: "create" | "rebuild" | "keep" | "drop" | "orphan";
+  /** The strategy that the next refreshes will take where the view changes. */
+  readonly strategy: "incremental" | "recompute" | null;
+  readonly reasons: readonly Reason[];
+}
+
+export interface DefineResult {
+  readonly dryRun: boolean;
+  readonly actions: readonly DefineAction[];
+}
+
+export interface DefineOptions {
+  /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
+  readonly drop?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export interface ViewStatus {
+  readonly view: string;
+  /** `pending`: defined but not yet built; `stale`: a source changed; `rebuild`: a new definition waits for a refresh. */
+  readonly state: "pending" | "fresh" | "stale" | "rebuild";
+  /** The snapshot that the view stands at; null before the first refresh. */
+  readonly horizon: bigint | null;
+  readonly rows: bigint | null;
+  readonly sources: readonly { readonly source: string; readonly cursor: bigint | null; readonly changed: boolean }[];
+  readonly refresh: RefreshMode;
+  readonly strategy: "incremental" | "recompute";
+  readonly reasons: readonly Reason[];
+}
+
+export interface VerifyResult {
+  readonly view: string;
+  readonly ok: boolean;
+  readonly horizon: bigint | null;
+  readonly rows: bigint;
+  /** Up to 20 differing rows: weight > 0, the view has copies too many; weight < 0, copies are missing. */
+  readonly differences: readonly { readonly weight: bigint; readonly row: Readonly<Record<string, string | null>> }[];
+  readonly differenceCount: bigint;
+  /** Relative tolerance used for floating-point columns; everything else is compared exactly. */
+  readonly tolerance: number;
+  readonly error: ErrorResult | null;
+}
+
+export interface ExplainTerm {
+  /** The occurrence of a source that this term takes the delta of. */
+  readonly source: string;
+  readonly alias: string;
+  readonly status: "ran" | "skipped";
+  readonly reason: string;
+  readonly sql: string | null;
+}
+
+export interface ExplainNode {
+  readonly operator: string;
+  readonly detail: string;
+  readonly strategy: string;
+  readonly children: readonly ExplainNode[];
+}
+
+export interface ExplainResult {
+  readonly view: string;
+  readonly strategy: "incremental" | "recompute";
+  readonly reasons: readonly Reason[];
+  readonly horizon: bigint | null;
+  readonly plan: ExplainNode | null;
+  readonly terms: readonly ExplainTerm[];
+  readonly recomputeSql: string;
+}
