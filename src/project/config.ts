@@ -1,0 +1,210 @@
+/** `ducklake-ivm.yaml`: its shape, and what it becomes. */
+import { z } from "zod";
+import type { EngineConfig, LakeConfig, S3Config } from "../types.js";
+import type { Environment } from "./environment.js";
+import { type Resolved, resolveCatalog, resolveLocation, resolvePath } from "./paths.js";
+import type { Problems } from "./problems.js";
+import { checkShape, expected, REQUIRED, type ShapeHelp } from "./shape.js";
+import { type LocatedYaml, readYaml, type YamlPath } from "./yaml.js";
+
+export const CONFIG_FILE = "ducklake-ivm.yaml";
+
+export interface Config {
+  readonly lake: LakeConfig;
+  /** Absolute path of the folder with the view files. */
+  readonly views: string;
+}
+
+const text = z.string({ error: expected("text") }).min(1, "is empty");
+// A value that came from the environment is always text.
+const flag = z.preprocess(
+  (value) => (value === "true" ? true : value === "false" ? false : value),
+  z.boolean({ error: expected("true or false") }),
+);
+const positiveInteger = z.preprocess(
+  (value) => (typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value),
+  z.int({ error: expected("a whole number") }).positive("must be at least 1"),
+);
+const memory = text.regex(/^\d+(\.\d+)?\s*([KMGT]i?B|B|%)$/i, "is not an amount of memory");
+
+/** A section all of whose keys are commented out is empty, not wrong. */
+function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.preprocess(
+    (value) => value ?? {},
+    z.strictObject(shape, { error: expected("a mapping of keys to values") }),
+  );
+}
+
+const schema = z.strictObject({
+  lake: section({ catalog: text, data_path: text.optional(), metadata_schema: text.optional() }),
+  s3: section({
+    endpoint: text.optional(),
+    region: text.optional(),
+    url_style: z.enum(["path", "vhost"], { error: expectedOneOf("path", "vhost") }).optional(),
+    use_ssl: flag.optional(),
+  }),
+  views: text.default("views"),
+  schema: text.default("main"),
+  state_schema: text.default("ivm"),
+  log: section({ path: text.optional() }),
+  engine: section({
+    extension_directory: text.optional(),
+    threads: positiveInteger.optional(),
+    memory_limit: memory.optional(),
+    temp_directory: text.optional(),
+  }),
+});
+
+type Values = z.infer<typeof schema>;
+
+const CREDENTIALS_HINT =
+  "S3 keys are not written here: they come from the AWS credential chain, for example AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile";
+
+const HELP: ShapeHelp = {
+  keys: {
+    lake: 'lake holds "catalog", and often "data_path"',
+    s3: 's3 may hold "endpoint", "region", "url_style" and "use_ssl"',
+    views: "the folder with the view files, by default views",
+    schema: "the schema of the user-facing views, by default main",
+    state_schema: "the schema of this tool's own tables, by default ivm",
+    log: 'log may hold "path"',
+    engine: 'engine may hold "extension_directory", "threads", "memory_limit" and "temp_directory"',
+    "lake.catalog": 'a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…"',
+    "lake.data_path": "a folder or s3://bucket/prefix; leave it out for a lake that exists",
+    "lake.metadata_schema":
+      "the schema that holds the lake's metadata tables; put quotes around a name that looks like a number",
+    "s3.endpoint": 'host:port, for example "localhost:9000"',
+    "s3.region": 'for example "eu-central-1"',
+    "s3.url_style": "path for most servers other than AWS, vhost for AWS",
+    "s3.use_ssl": "true or false",
+    "log.path": "a folder or s3://bucket/prefix",
+    "engine.extension_directory": "a folder with DuckDB extension files",
+    "engine.threads": "the number of threads that DuckDB may use, at least 1",
+    "engine.memory_limit": "for example 4GB",
+    "engine.temp_directory": "a folder that DuckDB may spill to",
+  },
+  unknownKeys: Object.fromEntries(
+    ["access_key_id", "access_key", "key_id", "secret_access_key", "secret_key", "secret", "session_token"].map(
+      (key) => [key, CREDENTIALS_HINT],
+    ),
+  ),
+};
+
+/** Reads the configuration from its text; undefined where it is wrong, the reasons being added to `problems`. */
+export function readConfig(
+  source: { readonly file: string; readonly text: string; readonly directory: string },
+  env: Environment,
+  problems: Problems,
+): Config | undefined {
+  const before = problems.count;
+  const options = {
+    env,
+    what: "the configuration",
+    emptyHint: `it needs at least "lake:" with "catalog:"; "ducklake-ivm init" writes one to start from`,
+  };
+  const yaml = readYaml(source, options, problems);
+  const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);
+  if (yaml === undefined || values === undefined) {
+    return undefined;
+  }
+  const config = new ConfigBuilder(yaml, values, source.directory, problems).build();
+  return problems.count > before ? undefined : config;
+}
+
+/** Turns values of the right shape into the library's configuration; what only the values show is checked here. */
+class ConfigBuilder {
+  constructor(
+    private readonly yaml: LocatedYaml,
+    private readonly values: Values,
+    private readonly directory: string,
+    private readonly problems: Problems,
+  ) {}
+
+  build(): Config {
+    const { lake, schema: viewSchema, state_schema: stateSchema, log } = this.values;
+    if (viewSchema.toLowerCase() === stateSchema.toLowerCase()) {
+      const hint = "this tool's own tables need a schema of their own";
+      this.#problem(["state_schema"], `state_schema and schema are both "${stateSchema}"`, hint);
+    }
+    return {
+      lake: {
+        catalog: this.#resolved(["lake", "catalog"], lake.catalog, resolveCatalog) ?? lake.catalog,
+        ...defined("dataPath", this.#resolved(["lake", "data_path"], lake.data_path, resolveLocation)),
+        ...defined("metadataSchema", lake.metadata_schema),
+        ...defined("s3", nonEmpty(this.#s3())),
+        schema: viewSchema,
+        stateSchema,
+        ...defined("log", nonEmpty(defined("path", this.#resolved(["log", "path"], log.path, resolveLocation)))),
+        ...defined("engine", nonEmpty(this.#engine())),
+      },
+      views: this.#resolved(["views"], this.values.views, resolvePath) ?? this.values.views,
+    };
+  }
+
+  #s3(): S3Config {
+    const { endpoint, region, url_style: urlStyle, use_ssl: useSsl } = this.values.s3;
+    const address = /^(https?):\/\/([^/]+)\/?$/i.exec(endpoint ?? "");
+    const sslOfAddress = address === null ? undefined : address[1]?.toLowerCase() === "https";
+    if (address === null && endpoint?.includes("/")) {
+      this.#problem(["s3", "endpoint"], "s3.endpoint is not an address", HELP.keys["s3.endpoint"] ?? "");
+    }
+    if (sslOfAddress !== undefined && useSsl !== undefined && sslOfAddress !== useSsl) {
+      const hint = "leave use_ssl out, or the scheme";
+      this.#problem(["s3", "use_ssl"], `s3.use_ssl is ${useSsl}, but s3.endpoint begins with ${address?.[1]}://`, hint);
+    }
+    return {
+      ...defined("endpoint", address?.[2] ?? endpoint),
+      ...defined("region", region),
+      ...defined("urlStyle", urlStyle),
+      ...defined("useSsl", useSsl ?? sslOfAddress),
+    };
+  }
+
+  #engine(): EngineConfig {
+    const {
+      extension_directory: extensions,
+      threads,
+      memory_limit: memoryLimit,
+      temp_directory: temp,
+    } = this.values.engine;
+    return {
+      ...defined("extensionDirectory", this.#resolved(["engine", "extension_directory"], extensions, resolvePath)),
+      ...defined("threads", threads),
+      ...defined("memoryLimit", memoryLimit),
+      ...defined("tempDirectory", this.#resolved(["engine", "temp_directory"], temp, resolvePath)),
+    };
+  }
+
+  #resolved(
+    path: YamlPath,
+    value: string | undefined,
+    resolver: (value: string, base: string) => Resolved,
+  ): string | undefined {
+    if (value === undefined) {
+      return undefined;
+    }
+    const resolved = resolver(value, this.directory);
+    if ("value" in resolved) {
+      return resolved.value;
+    }
+    this.#problem(path, `${path.join(".")} ${resolved.refusal.message}`, resolved.refusal.hint);
+    return undefined;
+  }
+
+  #problem(path: YamlPath, message: string, hint: string): void {
+    this.problems.add({ code: "value_invalid", message, hint, ...this.yaml.valuePlace(path) });
+  }
+}
+
+function expectedOneOf(...choices: string[]): (issue: { readonly input?: unknown }) => string {
+  return (issue) => (issue.input === undefined ? REQUIRED : `must be ${choices.join(" or ")}`);
+}
+
+/** `{ [key]: value }`, or nothing where the value is undefined: optional properties are left out, never undefined. */
+function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]?: Value });
+}
+
+function nonEmpty<T extends object>(value: T): T | undefined {
+  return Object.keys(value).length === 0 ? undefined : value;
+}

@@ -1,0 +1,77 @@
+/** The header of a view file: YAML in a first comment that is opened by `--- ` and closed by ` ---`. */
+import { z } from "zod";
+import type { RefreshMode } from "../types.js";
+import { lineAndColumn, type Problems } from "./problems.js";
+import { checkShape, expected, type ShapeHelp } from "./shape.js";
+import { readYaml } from "./yaml.js";
+
+export interface Header {
+  readonly primaryKey?: readonly string[];
+  readonly refresh?: RefreshMode;
+}
+
+// A longer row of dashes is an ornament of an ordinary comment, not a header.
+const OPENING = /^\s*\/\*\s*---(?!-)/;
+const CLOSING = /(?<!-)---\s*$/;
+
+const column = z.string({ error: expected("a column's name") }).min(1, "is empty");
+const primaryKey = z.preprocess(
+  (value) => (typeof value === "string" ? [value] : value),
+  z
+    .array(column, { error: expected("a column's name or a list of them") })
+    .min(1, "names no column")
+    .refine((columns) => new Set(columns.map((name) => name.toLowerCase())).size === columns.length, {
+      error: "names a column twice",
+    }),
+);
+
+const schema = z.strictObject({
+  primary_key: primaryKey.optional(),
+  refresh: z.enum(["auto", "incremental", "full"], { error: "must be auto, incremental or full" }).optional(),
+});
+
+const HELP: ShapeHelp = {
+  keys: {
+    primary_key: "primary_key: id, or primary_key: [year, month]",
+    refresh: "auto decides at each refresh, incremental never recomputes to save cost, full always recomputes",
+  },
+  unknownKeys: {
+    name: "a view is named after its file",
+    view: "a view is named after its file",
+    schema: "the schema of all views is set in ducklake-ivm.yaml",
+  },
+};
+
+/** Reads the header that a view file may begin with; undefined where it is wrong. */
+export function readHeader(file: string, text: string, problems: Problems): Header | undefined {
+  const opening = OPENING.exec(text);
+  if (opening === null) {
+    return {};
+  }
+  const start = opening[0].length;
+  const end = text.indexOf("*/", start);
+  const closing = end === -1 ? null : CLOSING.exec(text.slice(start, end));
+  if (closing === null) {
+    problems.add({
+      code: "header_open",
+      message: 'the header that begins with "/* ---" is not closed by "--- */"',
+      hint: 'close it, or begin an ordinary comment with "--" or "/*" alone',
+      file,
+      ...lineAndColumn(text, text.indexOf("/*")),
+    });
+    return undefined;
+  }
+  const options = {
+    what: "the header",
+    emptyHint: "it may hold primary_key and refresh; begin an ordinary comment without ---",
+  };
+  const yaml = readYaml({ file, text, start, end: start + closing.index }, options, problems);
+  const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);
+  if (values === undefined) {
+    return undefined;
+  }
+  return {
+    ...(values.primary_key === undefined ? {} : { primaryKey: values.primary_key }),
+    ...(values.refresh === undefined ? {} : { refresh: values.refresh }),
+  };
+}

@@ -1,0 +1,66 @@
+/** A project: a folder with `ducklake-ivm.yaml` and a folder of view files. */
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { LakeConfig, ViewDefinition } from "../types.js";
+import { CONFIG_FILE, readConfig } from "./config.js";
+import type { Environment } from "./environment.js";
+import { readText, systemCode } from "./files.js";
+import { type Problem, Problems, ProjectError } from "./problems.js";
+import { readViews } from "./views.js";
+
+/** A lake and the views to keep in it, as the files of a project say. */
+export interface Project {
+  /** Absolute path of the folder that holds `ducklake-ivm.yaml`. */
+  readonly directory: string;
+  readonly lake: LakeConfig;
+  /** By name. */
+  readonly views: readonly ViewDefinition[];
+}
+
+/**
+ * Reads a project's files. Nothing is opened but files.
+ *
+ * @param directory The folder that holds `ducklake-ivm.yaml`.
+ * @param env Where `${NAME}` in the configuration is looked up.
+ * @throws ProjectError that lists all problems found, each with its place.
+ */
+export async function loadProject(directory: string, env: Environment = process.env): Promise<Project> {
+  const problems = new Problems();
+  const root = resolve(directory);
+  const file = join(root, CONFIG_FILE);
+  const read = await readText(file);
+  if ("problem" in read) {
+    throw new ProjectError([(await isMissing(file)) ? await missingConfig(root, file) : read.problem]);
+  }
+  const config = readConfig({ file, text: read.text, directory: root }, env, problems);
+  if (config === undefined) {
+    // The folder of the views is not known for sure.
+    throw new ProjectError(problems.found);
+  }
+  const views = await readViews(config.views, problems);
+  if (problems.count > 0) {
+    throw new ProjectError(problems.found);
+  }
+  return { directory: root, lake: config.lake, views };
+}
+
+async function missingConfig(root: string, file: string): Promise<Problem> {
+  const code = "config_not_found";
+  if (await isMissing(root)) {
+    return { code, message: "the project's folder does not exist", hint: "correct --project-dir", file: root };
+  }
+  if (!(await isMissing(join(root, "ducklake-ivm.yml")))) {
+    return { code, message: "does not exist, but ducklake-ivm.yml does", hint: `rename it to ${CONFIG_FILE}`, file };
+  }
+  const hint = 'run "ducklake-ivm init", or name the project\'s folder with --project-dir';
+  return { code, message: "there is no project here: the file does not exist", hint, file };
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return false;
+  } catch (error) {
+    return systemCode(error) === "ENOENT";
+  }
+}
