@@ -54,7 +54,7 @@ export function resolveLocation(location: string, base: string): Resolved {
 export function resolvePath(path: string, base: string): Resolved {
   if (path === "~" || path.startsWith("~/")) {
     // Taken literally it would make a folder named "~".
-    return { refusal: { message: 'begins with "~", which is not replaced here', hint: "write ${" + "HOME} instead" } };
+    return { refusal: { message: 'begins with "~", which is not replaced here', hint: `write \${HOME} instead` } };
   }
   return { value: resolve(base, path) };
 }

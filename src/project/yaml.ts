@@ -114,7 +114,7 @@ export function readYaml(source: YamlText, options: YamlOptions, problems: Probl
       fault(offset, "env_unset", `environment variable ${name} is not set`, hint);
     }
     for (const reference of expansion.malformed) {
-      const hint = "write ${" + "NAME}, or $${ where the characters themselves are meant";
+      const hint = `write \${NAME}, or $\${ where the characters themselves are meant`;
       fault(offset, "env_reference", `"${reference}" is not a reference to an environment variable`, hint);
     }
     return expansion.value;
@@ -126,7 +126,9 @@ export function readYaml(source: YamlText, options: YamlOptions, problems: Probl
     for (let length = path.length; length > 0; length--) {
       const found = positions.get(pathKey(path.slice(0, length)));
       if (found !== undefined) {
-        return length === path.length ? found : { ...found, value: found.key };
+        // What is missing from a mapping is told at the mapping's key; one value in place of a list, at the value.
+        const atValue = length === path.length || typeof path[length] === "number";
+        return atValue ? found : { ...found, value: found.key };
       }
     }
     return { key: 0, value: 0 };
