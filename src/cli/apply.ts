@@ -1,0 +1,25 @@
+/** `apply`: makes the lake's definitions those of the project. */
+import type { Command } from "commander";
+import type { CliContext, Outcome } from "./context.js";
+import { withLake } from "./lake.js";
+import { dryRunOption } from "./options.js";
+
+interface ApplyOptions {
+  readonly drop?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export function registerApply(program: Command, context: CliContext): void {
+  program
+    .command("apply")
+    .description("create new views and take over changed definitions; the next refresh builds them")
+    .option("--drop", "drop views that have no file any more")
+    .addOption(dryRunOption())
+    .action((options: ApplyOptions, command: Command) =>
+      context.run(command, async (session): Promise<Outcome> => {
+        const result = await withLake(session, (lake, project) => lake.define(project.views, options));
+        const { definitionLines } = await import("./define-lines.js");
+        return { json: result, lines: definitionLines(result, session.style) };
+      }),
+    );
+}

@@ -1,0 +1,44 @@
+/** What the command line's parts share: the frame gives every command its session and prints its outcome. */
+import type { Command } from "commander";
+import type { Style } from "./style.js";
+
+export type OutputFormat = "text" | "json";
+
+/** The options that every command has. */
+export interface GlobalOptions {
+  readonly projectDir: string;
+  readonly output: OutputFormat;
+  readonly debug?: boolean;
+}
+
+/** One run of one command. */
+export interface Session {
+  readonly output: OutputFormat;
+  /** The folder that holds `ducklake-ivm.yaml`, as it was given. */
+  readonly projectDirectory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** For lines that are meant for a person; does nothing where the output is no terminal. */
+  readonly style: Style;
+  /** One line for a person, at once: on stdout, or on stderr where stdout is for JSON. */
+  say(line: string): void;
+  /**
+   * The signal that SIGINT and SIGTERM abort. A command that asks for it stops by itself, in order; all others are
+   * ended on the spot, which is safe because whatever they write is one transaction.
+   */
+  stopSignal(): AbortSignal;
+}
+
+/** What a command has to tell at its end. */
+export interface Outcome {
+  /** The object that `--output json` prints as the last line; names in camelCase and bigints are converted. */
+  readonly json: object;
+  /** The same for a person; left out where everything was said already. */
+  readonly lines?: readonly string[];
+  /** 0 where left out. */
+  readonly exitCode?: number;
+}
+
+export interface CliContext {
+  /** Runs a command's work under the rules that hold for all: output, errors, exit codes, signals. */
+  run(command: Command, work: (session: Session) => Promise<Outcome>): Promise<void>;
+}

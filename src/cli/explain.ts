@@ -1,0 +1,59 @@
+/** `explain`: how one view is kept. */
+import type { Command } from "commander";
+import type { ExplainNode, ExplainResult, ExplainTerm } from "../types.js";
+import type { CliContext, Outcome } from "./context.js";
+import { withLake } from "./lake.js";
+import type { Style } from "./style.js";
+
+export function registerExplain(program: Command, context: CliContext): void {
+  program
+    .command("explain")
+    .description("show a view's plan, each term with why it ran or was skipped, and the SQL")
+    .argument("<view>", "the view")
+    .action((view: string, _options: object, command: Command) =>
+      context.run(command, async (session): Promise<Outcome> => {
+        const result = await withLake(session, (lake) => lake.explain(view));
+        return { json: result, lines: explainLines(result, session.style) };
+      }),
+    );
+}
+
+function explainLines(result: ExplainResult, style: Style): string[] {
+  const snapshot = result.horizon === null ? "not built yet" : `stands at snapshot ${result.horizon}`;
+  return [
+    `${style.bold(result.view)}: ${result.strategy}, ${snapshot}`,
+    ...result.reasons.map((reason) => `  ${reason.text} (${reason.code})`),
+    ...(result.plan === null ? [] : ["", style.bold("plan"), ...treeLines(result.plan, style)]),
+    ...(result.terms.length === 0
+      ? []
+      : ["", style.bold("terms"), ...result.terms.flatMap((term) => termLines(term, style))]),
+    "",
+    style.bold("recompute"),
+    ...indented(result.recomputeSql, "  "),
+  ];
+}
+
+function treeLines(node: ExplainNode, style: Style, prefix = "  ", childPrefix = "  "): string[] {
+  const detail = node.detail === "" ? "" : ` ${node.detail}`;
+  const lines = [`${prefix}${node.operator}${detail}  ${style.dim(`[${node.strategy}]`)}`];
+  node.children.forEach((child, index) => {
+    const isLast = index === node.children.length - 1;
+    lines.push(
+      ...treeLines(child, style, `${childPrefix}${isLast ? "└─ " : "├─ "}`, `${childPrefix}${isLast ? "   " : "│  "}`),
+    );
+  });
+  return lines;
+}
+
+function termLines(term: ExplainTerm, style: Style): string[] {
+  const name = term.alias === term.source ? term.source : `${term.source} AS ${term.alias}`;
+  const status = term.status === "ran" ? style.green(term.status) : style.dim(term.status);
+  return [`  Δ ${name}  ${status}: ${term.reason}`, ...(term.sql === null ? [] : indented(term.sql, "      "))];
+}
+
+function indented(text: string, indent: string): string[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => indent + line);
+}

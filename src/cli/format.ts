@@ -1,0 +1,48 @@
+/** How values are written for a person. */
+import Table from "cli-table3";
+import type { ErrorResult, Reason } from "../types.js";
+import type { Style } from "./style.js";
+
+const NO_BORDERS = Object.fromEntries(
+  ["top", "bottom", "left", "right", "mid"].flatMap((side) => {
+    const parts =
+      side === "left" || side === "right" || side === "mid" ? ["", "-mid"] : ["", "-mid", "-left", "-right"];
+    return parts.map((part) => [`${side}${part}`, ""]);
+  }),
+);
+
+/** A table without lines, as text lines. Columns whose title ends in `#` hold numbers and are aligned to the right. */
+export function table(titles: readonly string[], rows: readonly (readonly string[])[], style: Style): string[] {
+  const lines = new Table({
+    chars: { ...NO_BORDERS, "right-mid": "", "mid-mid": "", middle: "  " },
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+    head: titles.map((title) => style.dim(title.replace(/#$/, ""))),
+    colAligns: titles.map((title) => (title.endsWith("#") ? "right" : "left")),
+  });
+  lines.push(...rows.map((row) => [...row]));
+  return lines
+    .toString()
+    .split("\n")
+    .map((line) => line.trimEnd());
+}
+
+export function count(value: bigint | number, noun: string): string {
+  return `${value.toLocaleString("en-US")} ${noun}${BigInt(value) === 1n ? "" : "s"}`;
+}
+
+export function duration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+export function orDash(value: bigint | string | null | undefined): string {
+  return value === null || value === undefined || value === "" ? "-" : value.toString();
+}
+
+export function reasonTexts(reasons: readonly Reason[]): string {
+  return reasons.map((reason) => reason.text).join("; ");
+}
+
+export function errorLines(view: string, error: ErrorResult, style: Style): string[] {
+  const hint = error.hint === null ? [] : [`  ${style.yellow("hint:")} ${error.hint}`];
+  return [`${style.red("error:")} ${view}: ${error.message}`, ...hint];
+}

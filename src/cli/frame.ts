@@ -1,0 +1,100 @@
+/** The frame around every command: output, errors, exit codes and signals. */
+import type { Command } from "commander";
+import { InterruptedError } from "../errors.js";
+import type { CliContext, GlobalOptions, Outcome, OutputFormat, Session } from "./context.js";
+import { EXIT, exitCodeOf } from "./exit.js";
+import { failureLines, toFailure } from "./failure.js";
+import { toJson } from "./json.js";
+import { createRedactor } from "./redact.js";
+import { type Style, styleFor } from "./style.js";
+
+export class Frame implements CliContext {
+  readonly #process: NodeJS.Process;
+  readonly #redact: (text: string) => string;
+
+  constructor(process: NodeJS.Process) {
+    this.#process = process;
+    this.#redact = createRedactor(process.env);
+    for (const stream of [process.stdout, process.stderr]) {
+      // The reader has gone, as `head` does: there is nobody left to tell.
+      stream.on("error", (error: NodeJS.ErrnoException) =>
+        process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed),
+      );
+    }
+  }
+
+  async run(command: Command, work: (session: Session) => Promise<Outcome>): Promise<void> {
+    const options = command.optsWithGlobals<GlobalOptions>();
+    const stop = new AbortController();
+    let stopsInOrder = false;
+    const session: Session = {
+      output: options.output,
+      projectDirectory: options.projectDir,
+      env: this.#process.env,
+      style: this.#style(options.output),
+      say: (line) => this.#write(options.output === "json" ? this.#process.stderr : this.#process.stdout, line),
+      stopSignal: () => {
+        stopsInOrder = true;
+        return stop.signal;
+      },
+    };
+    const onSignal = (): void => {
+      if (stopsInOrder && !stop.signal.aborted) {
+        this.#write(this.#process.stderr, "stopping in order; a second signal stops at once");
+        stop.abort(interrupted());
+        return;
+      }
+      this.fail(interrupted(), options);
+      this.#process.exit(EXIT.interrupted);
+    };
+    this.#process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+    try {
+      const outcome = await work(session);
+      this.#finish(outcome, options.output, stop.signal.aborted);
+    } catch (error) {
+      this.fail(stop.signal.aborted && isAbort(error) ? interrupted() : error, options);
+    } finally {
+      this.#process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    }
+  }
+
+  /** Tells an error and sets the exit code. */
+  fail(error: unknown, options: { readonly output: OutputFormat; readonly debug?: boolean }): void {
+    const failure = toFailure(error, { debug: options.debug === true, redact: this.#redact });
+    for (const line of failureLines(failure, styleFor(this.#process.stderr, this.#process.env))) {
+      this.#write(this.#process.stderr, line);
+    }
+    if (options.output === "json") {
+      this.#write(this.#process.stdout, JSON.stringify(toJson({ error: failure })));
+    }
+    this.#process.exitCode = exitCodeOf(error);
+  }
+
+  #finish(outcome: Outcome, output: OutputFormat, wasStopped: boolean): void {
+    if (output === "json") {
+      this.#write(this.#process.stdout, JSON.stringify(toJson(outcome.json)));
+    } else {
+      for (const line of outcome.lines ?? []) {
+        this.#write(this.#process.stdout, line);
+      }
+    }
+    this.#process.exitCode = wasStopped ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok);
+  }
+
+  #style(output: OutputFormat): Style {
+    return styleFor(output === "json" ? this.#process.stderr : this.#process.stdout, this.#process.env);
+  }
+
+  #write(stream: NodeJS.WriteStream, line: string): void {
+    stream.write(`${line}\n`);
+  }
+}
+
+function interrupted(): InterruptedError {
+  const hint = "nothing is half done: run the same command again";
+  return new InterruptedError("interrupted", "stopped by a signal", { hint });
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}

@@ -1,0 +1,27 @@
+/** The project and its lake for the length of one command. */
+import type { Lake } from "../index.js";
+import type { Project } from "../project/load.js";
+import type { Session } from "./context.js";
+
+/** Reads the project's files. */
+export async function readProject(session: Session): Promise<Project> {
+  const { loadProject } = await import("../project/load.js");
+  return loadProject(session.projectDirectory, session.env);
+}
+
+/** Opens the project's lake, does the work and closes the lake whatever happens. */
+export async function withLake<T>(session: Session, work: (lake: Lake, project: Project) => Promise<T>): Promise<T> {
+  const project = await readProject(session);
+  const { open } = await import("../index.js");
+  const lake = await open(project.lake);
+  let result: T;
+  try {
+    result = await work(lake, project);
+  } catch (error) {
+    // The first error is the one that matters.
+    await lake.close().catch(() => undefined);
+    throw error;
+  }
+  await lake.close();
+  return result;
+}

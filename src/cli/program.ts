@@ -1,0 +1,59 @@
+/** The command line's grammar. Nothing heavy is imported before a command runs. */
+import { readFileSync } from "node:fs";
+import { Command, Option } from "commander";
+import { registerApply } from "./apply.js";
+import type { CliContext } from "./context.js";
+import { registerExplain } from "./explain.js";
+import { registerInit } from "./init.js";
+import { registerList } from "./list.js";
+import { registerPlan } from "./plan.js";
+import { registerRefresh } from "./refresh.js";
+import { registerStatus } from "./status.js";
+import { registerVerify } from "./verify.js";
+
+const EXIT_CODES = `
+Exit codes:
+  0    fine, also when there was nothing to do
+  1    a view failed, verify found a difference, or the lake could not be reached
+  2    wrong usage, configuration or definition
+  75   another writer was faster: run the same command again
+  130  interrupted`;
+
+export function createProgram(context: CliContext): Command {
+  const program = new Command("ducklake-ivm")
+    .description("Keeps SQL views over a DuckLake lakehouse up to date by reading only what changed.")
+    .version(readVersion(), "--version", "print the version")
+    .option("--project-dir <folder>", "the folder with ducklake-ivm.yaml", ".")
+    .addOption(
+      new Option("--output <format>", "text for people; json prints one JSON object as the last line of stdout")
+        .choices(["text", "json"])
+        .default("text"),
+    )
+    .option("--debug", "print stack traces of errors")
+    .helpOption("--help", "print help")
+    .helpCommand("help [command]", "print help for a command")
+    .configureHelp({ showGlobalOptions: true })
+    // Errors are printed by the frame, like all others.
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride()
+    .addHelpText("after", EXIT_CODES);
+  const registrations = [
+    registerInit,
+    registerPlan,
+    registerApply,
+    registerRefresh,
+    registerStatus,
+    registerList,
+    registerExplain,
+    registerVerify,
+  ];
+  for (const register of registrations) {
+    register(program, context);
+  }
+  return program;
+}
+
+function readVersion(): string {
+  const description = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(description) as { version: string }).version;
+}

@@ -1,0 +1,44 @@
+/** `refresh`: brings views to one horizon. */
+import type { Command } from "commander";
+import type { RefreshOptions, RefreshResult } from "../types.js";
+import type { CliContext, Outcome } from "./context.js";
+import { EXIT } from "./exit.js";
+import { withLake } from "./lake.js";
+import { dryRunOption, toSnapshotOption } from "./options.js";
+
+interface CommandOptions {
+  readonly toSnapshot?: bigint;
+  readonly dryRun?: boolean;
+}
+
+export function registerRefresh(program: Command, context: CliContext): void {
+  program
+    .command("refresh")
+    .description("bring views up to date, with everything they read")
+    .argument("[view...]", "the views; all where none is named")
+    .addOption(toSnapshotOption())
+    .addOption(dryRunOption())
+    .action((views: string[], options: CommandOptions, command: Command) =>
+      context.run(command, async (session): Promise<Outcome> => {
+        const result = await withLake(session, (lake) => {
+          const refresh: RefreshOptions = { ...options, signal: session.stopSignal() };
+          return lake.refresh(views.length === 0 ? refresh : { ...refresh, views });
+        });
+        const { refreshLines } = await import("./refresh-lines.js");
+        return {
+          json: result,
+          lines: refreshLines(result, session.style, options.dryRun === true),
+          exitCode: refreshExitCode(result),
+        };
+      }),
+    );
+}
+
+/** A retry is worth while only if nothing but conflicts stands in the way. */
+function refreshExitCode(result: RefreshResult): number {
+  const errors = result.views.flatMap((view) => (view.error === null ? [] : [view.error]));
+  if (errors.length === 0) {
+    return result.status === "failed" ? EXIT.failed : EXIT.ok;
+  }
+  return errors.every((error) => error.retryable) ? EXIT.retry : EXIT.failed;
+}
