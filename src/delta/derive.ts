@@ -1,0 +1,40 @@
+import type { Relation } from "../plan/relation.js";
+import { aggregateDelta } from "./aggregate.js";
+import type { DeltaContext, Term } from "./contract.js";
+import { joinDelta } from "./join.js";
+import { filterDelta, projectDelta, repeatDelta, scanDelta, unionAllDelta } from "./linear.js";
+import { outerJoinDelta } from "./outer-join.js";
+import { semiJoinDelta } from "./semi-join.js";
+import { windowDelta } from "./window.js";
+
+/** The delta of a relation, by the rule of its operator. */
+export function derive(relation: Relation, context: DeltaContext): readonly Term[] {
+  switch (relation.kind) {
+    case "scan":
+      return scanDelta(relation, context);
+    case "constant":
+      return [];
+    case "filter":
+      return filterDelta(relation, context, derive);
+    case "project":
+      return projectDelta(relation, context, derive);
+    case "union-all":
+      return unionAllDelta(relation, context, derive);
+    case "repeat":
+      return repeatDelta(relation, context, derive);
+    case "join":
+      return joinDelta(relation, context, derive);
+    case "outer-join":
+      return outerJoinDelta(relation, context, derive);
+    case "semi-join":
+      return semiJoinDelta(relation, context, derive);
+    case "aggregate":
+      return aggregateDelta(relation, context, derive);
+    case "window":
+      return windowDelta(relation, context, derive);
+    case "delta-scan":
+    case "restrict":
+    case "shared":
+      throw new TypeError(`${relation.kind} is made by delta rules and has no delta itself`);
+  }
+}

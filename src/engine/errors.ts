@@ -1,0 +1,84 @@
+import { ConflictError, EngineError, IvmError, LakeError, RefreshError } from "../errors.js";
+
+/**
+ * DuckDB throws plain errors whose kind is told by the message's prefix; this is the one place that reads them.
+ * The text is kept, without secrets.
+ */
+export function engineError(error: unknown, redact: (text: string) => string): IvmError {
+  if (error instanceof IvmError) return error;
+  const message = redact(error instanceof Error ? error.message : String(error));
+  const cause = new Error(message);
+  for (const [pattern, make] of KINDS) {
+    if (pattern.test(message)) return make(message, cause);
+  }
+  return new RefreshError("engine_error", message, { cause });
+}
+
+type Make = (message: string, cause: Error) => IvmError;
+
+const KINDS: readonly (readonly [RegExp, Make])[] = [
+  [
+    /Transaction conflict|Failed to commit DuckLake transaction|TransactionContext Error: Conflict/i,
+    (message, cause) =>
+      new ConflictError("conflict", `Another writer changed the lake first. ${message}`, {
+        cause,
+        hint: "Run the same command again.",
+      }),
+  ],
+  [
+    /database is locked|could not serialize access|deadlock detected/i,
+    (message, cause) =>
+      new ConflictError("catalog_busy", `The catalog is busy. ${message}`, {
+        cause,
+        hint: "Run the same command again; a PostgreSQL catalog has fewer such waits than a SQLite file.",
+      }),
+  ],
+  [
+    /Could not set lock on file/i,
+    (message, cause) =>
+      new ConflictError("catalog_locked", `The catalog file is open in another process. ${message}`, {
+        cause,
+        hint: "A DuckDB-file catalog serves one process at a time; end the other one, or use a PostgreSQL catalog.",
+      }),
+  ],
+  [
+    /No snapshot found at version (\d+)/i,
+    (message, cause) =>
+      new LakeError("snapshot_missing", message, {
+        cause,
+        hint: "The snapshot was expired or never existed; `FROM <lake>.snapshots()` lists those that are kept.",
+      }),
+  ],
+  [
+    /HTTP (Error|code).*\b40[13]\b|\b403\b.*(Forbidden|AccessDenied)|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|HTTP 40[13]/i,
+    (message, cause) =>
+      new LakeError("storage_denied", `The object storage refuses access. ${message}`, {
+        cause,
+        hint: "Check the S3 keys, the endpoint and the rights on the bucket.",
+      }),
+  ],
+  [
+    /Unable to connect to Postgres|Failed to open.*sqlite|unable to open database file|Cannot open database/i,
+    (message, cause) =>
+      new LakeError("catalog_unreachable", `The catalog can't be reached. ${message}`, {
+        cause,
+        hint: "Check `catalog` in the configuration, and that its server is up.",
+      }),
+  ],
+  [
+    /Could not (establish|connect)|Connection refused|Could not resolve host|Timeout was reached|connection error for HTTP/i,
+    (message, cause) =>
+      new LakeError("storage_unreachable", `The object storage can't be reached. ${message}`, {
+        cause,
+        hint: "Check the S3 endpoint, and that its server is up.",
+      }),
+  ],
+  [
+    /^(FATAL|INTERNAL) Error|database has been invalidated/i,
+    (message, cause) =>
+      new EngineError("engine_fatal", `DuckDB failed internally. ${message}`, {
+        cause,
+        hint: "Open the lake again; please report the query if it happens twice.",
+      }),
+  ],
+];

@@ -1,0 +1,217 @@
+import type { Expression, Relation } from "./relation.js";
+import { ColumnIds, columnExpression, keepColumns } from "./relation.js";
+import { type Ast, children, optionalChild, selectStatement, text, walkAst } from "../sql/ast.js";
+import { containsAggregate, lowerAggregates } from "./lower-aggregate.js";
+import { type FromResult, lowerFrom } from "./lower-from.js";
+import { lowerSetOperation } from "./lower-set.js";
+import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
+import { lowerWindows } from "./lower-window.js";
+import type { FunctionCatalog } from "./functions.js";
+import { Resolver, type SelectItem, expandStars } from "./resolve.js";
+import { Unsupported } from "./unsupported.js";
+
+/** A query in the algebra, with the names of its columns. */
+export interface LoweredQuery {
+  readonly relation: Relation;
+  readonly columns: readonly { readonly name: string; readonly id: string }[];
+}
+
+interface CommonTable {
+  readonly node: Ast;
+  readonly aliases: readonly string[];
+  readonly env: Environment;
+}
+
+/** The common table expressions that names may mean. */
+export type Environment = ReadonlyMap<string, CommonTable>;
+
+/** Names of the columns of a source. */
+export type SourceColumns = (source: string) => readonly string[];
+
+/** Text that DuckDB has still to print: the expression or constant query is filled in afterwards, all in one call. */
+export interface Unprinted {
+  readonly target: { sql: string };
+  readonly ast: Ast;
+  readonly statement: boolean;
+}
+
+/**
+ * Translates a bound syntax tree (tables replaced by their sources, see `bindTables`) into relational algebra. Pure:
+ * expressions are left to be printed by the caller.
+ */
+export class Lowering {
+  readonly unprinted: Unprinted[] = [];
+  readonly known = new Set<string>();
+  occurrences = 0;
+
+  constructor(
+    readonly functions: FunctionCatalog,
+    readonly sourceColumns: SourceColumns,
+    readonly ids: ColumnIds = new ColumnIds(),
+  ) {}
+
+  id(name: string): string {
+    const id = this.ids.create(name);
+    this.known.add(id);
+    return id;
+  }
+
+  /** An expression from a tree whose column references are ids already. */
+  expression(ast: Ast): Expression {
+    const columns = new Set<string>();
+    walkAst(ast, (node) => {
+      if (node["class"] === "COLUMN_REF") {
+        const [name] = node["column_names"] as string[];
+        if (name !== undefined && this.known.has(name)) columns.add(name);
+      }
+      return undefined;
+    });
+    if (ast["class"] === "COLUMN_REF") {
+      const [only] = [...columns];
+      if (only !== undefined) return columnExpression(only);
+    }
+    const expression = { sql: "", columns: [...columns] };
+    this.unprinted.push({ target: expression, ast, statement: false });
+    return expression;
+  }
+
+  /** Rows that depend on no table. */
+  constant(statement: Ast, columns: readonly string[]): Relation {
+    const constant = { kind: "constant" as const, sql: "", columns };
+    this.unprinted.push({ target: constant, ast: statement, statement: true });
+    return constant;
+  }
+
+  query(node: Ast, env: Environment): LoweredQuery {
+    const inner = withCommonTables(node, env);
+    let lowered: LoweredQuery;
+    switch (node["type"]) {
+      case "SELECT_NODE":
+        lowered = this.select(node, inner);
+        break;
+      case "SET_OPERATION_NODE":
+        lowered = lowerSetOperation(this, node, inner);
+        break;
+      case "RECURSIVE_CTE_NODE":
+        throw new Unsupported("recursive_cte", "a recursive common table expression has no incremental rule");
+      default:
+        throw new Unsupported("query_form", `a query of the form ${text(node, "type")} has no incremental rule`);
+    }
+    return this.modifiers(node, lowered);
+  }
+
+  private select(node: Ast, env: Environment): LoweredQuery {
+    if (optionalChild(node, "sample") !== undefined) throw new Unsupported("sample", "SAMPLE has no incremental rule");
+    const from = this.from(node, env);
+    const items = expandStars(children(node, "select_list"), from.scope);
+    const resolver = new Resolver(this.functions, from.scope, items);
+    const filtered = this.where(optionalChild(node, "where_clause"), from, resolver, env);
+
+    let relation = filtered;
+    let selected = items.map((item, index) => resolver.item(item, index));
+    let having = optionalChild(node, "having");
+    let qualify = optionalChild(node, "qualify");
+    if (having !== undefined) having = resolver.afterGrouping(having);
+    if (qualify !== undefined) qualify = resolver.afterGrouping(qualify);
+
+    const grouped =
+      children(node, "group_expressions").length > 0 ||
+      (node["group_sets"] as readonly unknown[]).length > 0 ||
+      node["aggregate_handling"] === "FORCE_AGGREGATES" ||
+      having !== undefined ||
+      selected.some((item) => containsAggregate(this.functions, item)) ||
+      (qualify !== undefined && containsAggregate(this.functions, qualify));
+    if (grouped) {
+      const aggregated = lowerAggregates(this, node, relation, resolver, items, selected, having, qualify);
+      ({ relation, selected, qualify } = aggregated);
+    }
+    const windows = lowerWindows(this, relation, qualify === undefined ? selected : [...selected, qualify]);
+    relation = windows.relation;
+    selected = windows.expressions.slice(0, selected.length);
+    if (qualify !== undefined) {
+      const predicate = windows.expressions.at(-1);
+      if (predicate !== undefined) relation = { kind: "filter", input: relation, predicate: this.expression(predicate) };
+    }
+    return this.project(relation, items, selected);
+  }
+
+  private from(node: Ast, env: Environment): FromResult {
+    const from = optionalChild(node, "from_table");
+    if (from === undefined) throw new Unsupported("query_form", "a SELECT without a FROM clause of a known form");
+    return lowerFrom(this, from, env);
+  }
+
+  private where(where: Ast | undefined, from: FromResult, resolver: Resolver, env: Environment): Relation {
+    let relation = from.relation;
+    for (const conjunct of where === undefined ? [] : conjunctsOf(where)) {
+      if (isSubqueryPredicate(conjunct)) {
+        relation = lowerSubqueryPredicate(this, relation, conjunct, from.scope, resolver, env);
+      } else {
+        relation = { kind: "filter", input: relation, predicate: this.expression(resolver.resolve(conjunct)) };
+      }
+    }
+    return relation;
+  }
+
+  private project(relation: Relation, items: readonly SelectItem[], expressions: readonly Ast[]): LoweredQuery {
+    const columns = expressions.map((ast, index) => {
+      const name = items[index]?.name ?? "";
+      return { name, id: this.id(name === "" ? "column" : name), expression: this.expression(ast) };
+    });
+    return {
+      relation: { kind: "project", input: relation, columns: columns.map(({ id, expression }) => ({ id, expression })) },
+      columns: columns.map(({ name, id }) => ({ name, id })),
+    };
+  }
+
+  private modifiers(node: Ast, lowered: LoweredQuery): LoweredQuery {
+    let { relation } = lowered;
+    for (const modifier of children(node, "modifiers")) {
+      switch (modifier["type"]) {
+        case "ORDER_MODIFIER":
+          // A view is a bag: an order without a limit says nothing about its rows.
+          break;
+        case "DISTINCT_MODIFIER":
+          if (children(modifier, "distinct_on_targets").length > 0) {
+            throw new Unsupported("distinct_on", "DISTINCT ON has no incremental rule");
+          }
+          relation = { kind: "aggregate", input: relation, keys: keepColumns(lowered.columns.map((c) => c.id)), calls: [] };
+          break;
+        default:
+          throw new Unsupported("limit", "LIMIT and OFFSET have no incremental rule");
+      }
+    }
+    return { relation, columns: lowered.columns };
+  }
+
+  /** A statement that gives literal rows; used for FROM-less selects. */
+  oneRow(): Relation {
+    const id = this.id("one");
+    const one: Ast = {
+      class: "CONSTANT",
+      type: "VALUE_CONSTANT",
+      alias: id,
+      query_location: 0,
+      value: { type: { id: "INTEGER", type_info: null }, is_null: false, value: 1 },
+    };
+    return this.constant(selectStatement([one]), [id]);
+  }
+}
+
+function withCommonTables(node: Ast, env: Environment): Environment {
+  const map = optionalChild(node, "cte_map");
+  const entries = map === undefined ? [] : children(map, "map");
+  if (entries.length === 0) return env;
+  let inner: Map<string, CommonTable> = new Map(env);
+  for (const entry of entries) {
+    const value = optionalChild(entry, "value");
+    const query = value === undefined ? undefined : optionalChild(value, "query");
+    const body = query === undefined ? undefined : optionalChild(query, "node");
+    if (value === undefined || body === undefined) throw new Unsupported("query_form", "an unknown form of WITH");
+    const aliases = (value["aliases"] as readonly string[] | undefined) ?? [];
+    const next = new Map(inner);
+    next.set(text(entry, "key").toLowerCase(), { node: body, aliases, env: inner });
+    inner = next;
+  }
+  return inner;
+}

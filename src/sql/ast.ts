@@ -1,0 +1,151 @@
+/**
+ * DuckDB's syntax tree as `json_serialize_sql` gives it: plain JSON objects that are treated as immutable here.
+ * Expression nodes carry `class`, table references and query nodes only `type`.
+ */
+
+export type Ast = { readonly [key: string]: AstValue };
+export type AstValue = Ast | readonly AstValue[] | string | number | bigint | boolean | null;
+
+export function isAst(value: AstValue | undefined): value is Ast {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isExpression(node: Ast): boolean {
+  return typeof node["class"] === "string";
+}
+
+/** A child that must be a node; a missing one means that DuckDB's tree has a form that this code does not know. */
+export function child(node: Ast, key: string): Ast {
+  const value = node[key];
+  if (!isAst(value)) throw new TypeError(`syntax tree: ${String(node["type"])} has no ${key}`);
+  return value;
+}
+
+export function optionalChild(node: Ast, key: string): Ast | undefined {
+  const value = node[key];
+  return isAst(value) ? value : undefined;
+}
+
+export function children(node: Ast, key: string): readonly Ast[] {
+  const value = node[key];
+  return Array.isArray(value) ? (value as readonly AstValue[]).filter(isAst) : [];
+}
+
+export function text(node: Ast, key: string): string {
+  const value = node[key];
+  return typeof value === "string" ? value : "";
+}
+
+export function texts(node: Ast, key: string): readonly string[] {
+  const value = node[key];
+  return Array.isArray(value) ? (value as readonly AstValue[]).filter((item) => typeof item === "string") : [];
+}
+
+/**
+ * Rebuilds a tree from the top: `change` may answer with another node, which is then taken as it is, or with
+ * undefined to keep the node and go on into its parts.
+ */
+export function mapAst(value: AstValue, change: (node: Ast) => Ast | undefined): AstValue {
+  if (Array.isArray(value)) return (value as readonly AstValue[]).map((item) => mapAst(item, change));
+  if (!isAst(value)) return value;
+  const changed = change(value);
+  if (changed !== undefined) return changed;
+  return mapParts(value, change);
+}
+
+/** As mapAst, but always goes into the parts of the node itself. */
+export function mapParts(node: Ast, change: (node: Ast) => Ast | undefined): Ast {
+  const copy: Record<string, AstValue> = {};
+  for (const [key, part] of Object.entries(node)) copy[key] = mapAst(part, change);
+  return copy;
+}
+
+/** Calls `visit` for every node from the top; where it answers false, the node's parts are left out. */
+export function walkAst(value: AstValue | undefined, visit: (node: Ast) => boolean | undefined): void {
+  if (value === undefined) return;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly AstValue[]) walkAst(item, visit);
+  } else if (isAst(value) && visit(value) !== false) {
+    for (const part of Object.values(value)) walkAst(part, visit);
+  }
+}
+
+/** True where two trees say the same, whatever their aliases and places in the text; names compare without case. */
+export function sameExpression(a: AstValue | undefined, b: AstValue | undefined): boolean {
+  return fingerprint(a) === fingerprint(b);
+}
+
+/** A string equal for trees that differ only in aliases, places in the text and the case of names. */
+export function fingerprint(value: AstValue | undefined): string {
+  return JSON.stringify(value, (key, part: unknown) => {
+    if (key === "query_location" || key === "alias") return undefined;
+    if (typeof part === "bigint") return `${part}n`;
+    if (key === "column_names" || key === "function_name") return JSON.stringify(part).toLowerCase();
+    return part;
+  });
+}
+
+const NO_LOCATION = 18446744073709551615n;
+
+/** A reference to a column by the parts of its name. */
+export function columnRef(names: readonly string[], alias = ""): Ast {
+  return { class: "COLUMN_REF", type: "COLUMN_REF", alias, query_location: NO_LOCATION, column_names: names };
+}
+
+export function integerConstant(value: bigint): Ast {
+  return {
+    class: "CONSTANT",
+    type: "VALUE_CONSTANT",
+    alias: "",
+    query_location: NO_LOCATION,
+    value: { type: { id: "BIGINT", type_info: null }, is_null: false, value },
+  };
+}
+
+/** A table of the lake, at a snapshot where one is given. */
+export function baseTable(path: { catalog: string; schema: string; table: string }, alias: string, at?: bigint): Ast {
+  return {
+    type: "BASE_TABLE",
+    alias,
+    sample: null,
+    query_location: NO_LOCATION,
+    schema_name: path.schema,
+    table_name: path.table,
+    column_name_alias: [],
+    catalog_name: path.catalog,
+    at_clause: at === undefined ? null : { unit: "VERSION", expr: integerConstant(at) },
+  };
+}
+
+/** A subquery in FROM, from a whole statement as `parseSelect` gives it. */
+export function subqueryTable(statement: Ast, alias: string, columnNames: readonly string[]): Ast {
+  return {
+    type: "SUBQUERY",
+    alias,
+    sample: null,
+    query_location: NO_LOCATION,
+    subquery: statement,
+    column_name_alias: columnNames,
+  };
+}
+
+/** A statement that selects the expressions and reads nothing; used to have DuckDB print them. */
+export function selectStatement(expressions: readonly Ast[]): Ast {
+  return {
+    node: {
+      type: "SELECT_NODE",
+      modifiers: [],
+      cte_map: { map: [] },
+      select_list: expressions,
+      from_table: { type: "EMPTY", alias: "", sample: null, query_location: NO_LOCATION },
+      where_clause: null,
+      group_expressions: [],
+      group_sets: [],
+      aggregate_handling: "STANDARD_HANDLING",
+      having: null,
+      sample: null,
+      qualify: null,
+    },
+    named_param_map: [],
+  };
+}

@@ -1,0 +1,89 @@
+import { DefinitionError } from "../errors.js";
+import type { Session } from "../engine/session.js";
+import { type Ast, children, isAst, selectStatement, text } from "./ast.js";
+import { parseJson, printJson } from "./json.js";
+
+/** Where SQL text comes from, for error messages. */
+export interface SqlOrigin {
+  readonly view: string;
+  readonly file?: string;
+  readonly lineOffset?: number;
+}
+
+/**
+ * Parses one SELECT statement with DuckDB's own parser.
+ * @throws DefinitionError `syntax_error` with line and column, `not_a_select` for any other statement.
+ */
+export async function parseSelect(session: Session, sql: string, origin: SqlOrigin): Promise<Ast> {
+  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1)::VARCHAR AS tree", [sql]);
+  const tree = parseJson(row.tree);
+  if (!isAst(tree)) throw new TypeError("json_serialize_sql gave no object");
+  if (tree["error"] === true) throw parseError(tree, sql, origin);
+  const statements = children(tree, "statements");
+  const [statement] = statements;
+  if (statement === undefined || statements.length !== 1) {
+    throw new DefinitionError("not_a_select", `View ${origin.view}: expected one SELECT statement, found ${statements.length}.`, {
+      subject: subjectOf(origin),
+      hint: "Write exactly one query in each view's file.",
+    });
+  }
+  return statement;
+}
+
+function parseError(tree: Ast, sql: string, origin: SqlOrigin): DefinitionError {
+  const message = text(tree, "error_message");
+  if (text(tree, "error_type") === "not implemented") {
+    return new DefinitionError("not_a_select", `View ${origin.view}: a view is defined by a SELECT statement. ${message}`, {
+      subject: subjectOf(origin),
+      hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else.",
+    });
+  }
+  const position = Number(text(tree, "position") || Number.NaN);
+  const place = Number.isNaN(position) ? undefined : lineAndColumn(sql, position);
+  const line = place === undefined ? undefined : place.line + (origin.lineOffset ?? 0);
+  const where = place === undefined ? "" : ` at line ${line}, column ${place.column}`;
+  return new DefinitionError("syntax_error", `View ${origin.view}: ${message}${where}.`, {
+    subject: {
+      ...subjectOf(origin),
+      ...(line === undefined ? {} : { line }),
+      ...(place === undefined ? {} : { lineColumn: place.column }),
+    },
+    hint: "The text must be valid DuckDB SQL.",
+  });
+}
+
+export function subjectOf(origin: SqlOrigin): { view: string; file?: string } {
+  return { view: origin.view, ...(origin.file === undefined ? {} : { file: origin.file }) };
+}
+
+/** DuckDB counts bytes of UTF-8; readers count characters. */
+function lineAndColumn(sql: string, position: number): { line: number; column: number } {
+  const before = Buffer.from(sql, "utf8").subarray(0, position).toString("utf8");
+  const lines = before.split("\n");
+  return { line: lines.length, column: [...(lines.at(-1) ?? "")].length + 1 };
+}
+
+/** Prints a whole statement. */
+export async function printStatement(session: Session, statement: Ast): Promise<string> {
+  const json = printJson({ error: false, statements: [statement] });
+  const row = await session.row<{ sql: string }>("SELECT json_deserialize_sql($1::JSON) AS sql", [json]);
+  return row.sql;
+}
+
+const SELECT_PREFIX = "SELECT ";
+
+/** Prints expressions, in their order, in one call; aliases are left out. */
+export async function printExpressions(session: Session, expressions: readonly Ast[]): Promise<string[]> {
+  if (expressions.length === 0) return [];
+  const documents = expressions.map((expression) =>
+    printJson({ error: false, statements: [selectStatement([{ ...expression, alias: "" }])] }),
+  );
+  const rows = await session.rows<{ sql: string }>(
+    "SELECT json_deserialize_sql(document::JSON) AS sql FROM (SELECT unnest($1::VARCHAR[]) AS document, generate_subscripts($1::VARCHAR[], 1) AS position) ORDER BY position",
+    [documents],
+  );
+  return rows.map((row) => {
+    if (!row.sql.startsWith(SELECT_PREFIX)) throw new TypeError(`unexpected print of an expression: ${row.sql}`);
+    return row.sql.slice(SELECT_PREFIX.length);
+  });
+}
