@@ -69,17 +69,17 @@ function describe(error: unknown): Failure {
   const unspecific = { retryable: false, subject: {} };
   if (error instanceof CommanderError) {
     const [message = "", ...suggestion] = error.message.replace(/^error: /, "").split("\n");
-    const hint = suggestion.join(" ").replace(/^\((.*)\)$/, "$1") || 'run "ducklake-ivm --help"';
+    const hint = suggestion.join(" ").replace(/^\((.*)\)$/, "$1") || 'Run "ducklake-ivm --help".';
     return {
       code: "usage",
-      message: error.code === "commander.help" ? "no command was given" : message,
+      message: error.code === "commander.help" ? "No command was given." : message,
       hint,
       ...unspecific,
     };
   }
   const message = error instanceof Error ? error.message : String(error);
-  const hint = "this is a fault of ducklake-ivm: please report it, with what the same command prints with --debug";
-  return { code: "internal_error", message: `unexpected: ${message}`, hint, ...unspecific };
+  const hint = "This is a fault of ducklake-ivm: please report it, with what the same command prints with --debug.";
+  return { code: "internal_error", message: `Unexpected: ${message}`, hint, ...unspecific };
 }
 
 function placeOf(subject: ErrorSubject): Pick<Problem, "file" | "line" | "column"> | undefined {

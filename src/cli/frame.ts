@@ -40,7 +40,7 @@ export class Frame implements CliContext {
     };
     const onSignal = (): void => {
       if (stopsInOrder && !stop.signal.aborted) {
-        this.#write(this.#process.stderr, "stopping in order; a second signal stops at once");
+        this.#write(this.#process.stderr, "Stopping in order; a second signal stops at once.");
         stop.abort(interrupted());
         return;
       }
@@ -91,8 +91,8 @@ export class Frame implements CliContext {
 }
 
 function interrupted(): InterruptedError {
-  const hint = "nothing is half done: run the same command again";
-  return new InterruptedError("interrupted", "stopped by a signal", { hint });
+  const hint = "Nothing is half done: run the same command again.";
+  return new InterruptedError("interrupted", "Stopped by a signal.", { hint });
 }
 
 function isAbort(error: unknown): boolean {

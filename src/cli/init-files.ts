@@ -88,9 +88,9 @@ async function createFile(file: string, text: string): Promise<boolean> {
       return false;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError("file_unwritable", `can't write ${file}: ${reason}`, {
+    throw new ConfigError("file_unwritable", `Can't write ${file}: ${reason}`, {
       subject: { file },
-      hint: "name a folder that may be written with --project-dir",
+      hint: "Name a folder that may be written with --project-dir.",
       cause: error,
     });
   }

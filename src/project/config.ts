@@ -58,30 +58,30 @@ const schema = z.strictObject({
 type Values = z.infer<typeof schema>;
 
 const CREDENTIALS_HINT =
-  "S3 keys are not written here: they come from the AWS credential chain, for example AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile";
+  "S3 keys are not written here: they come from the AWS credential chain, for example AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile.";
 
 const HELP: ShapeHelp = {
   keys: {
-    lake: 'lake holds "catalog", and often "data_path"',
-    s3: 's3 may hold "endpoint", "region", "url_style" and "use_ssl"',
-    views: "the folder with the view files, by default views",
-    schema: "the schema of the user-facing views, by default main",
-    state_schema: "the schema of this tool's own tables, by default ivm",
-    log: 'log may hold "path"',
-    engine: 'engine may hold "extension_directory", "threads", "memory_limit" and "temp_directory"',
-    "lake.catalog": 'a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…"',
-    "lake.data_path": "a folder or s3://bucket/prefix; leave it out for a lake that exists",
+    lake: 'A lake has "catalog" and often "data_path".',
+    s3: 'It may have "endpoint", "region", "url_style" and "use_ssl".',
+    views: "Name the folder with the view files; by default it is views.",
+    schema: "Name the schema of the user-facing views; by default it is main.",
+    state_schema: "Name the schema of this tool's own tables; by default it is ivm.",
+    log: 'It may have "path".',
+    engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
+    "lake.catalog": 'Write a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…".',
+    "lake.data_path": "Write a folder or s3://bucket/prefix, or leave it out for a lake that exists.",
     "lake.metadata_schema":
-      "the schema that holds the lake's metadata tables; put quotes around a name that looks like a number",
-    "s3.endpoint": 'host:port, for example "localhost:9000"',
-    "s3.region": 'for example "eu-central-1"',
-    "s3.url_style": "path for most servers other than AWS, vhost for AWS",
-    "s3.use_ssl": "true or false",
-    "log.path": "a folder or s3://bucket/prefix",
-    "engine.extension_directory": "a folder with DuckDB extension files",
-    "engine.threads": "the number of threads that DuckDB may use, at least 1",
-    "engine.memory_limit": "for example 4GB",
-    "engine.temp_directory": "a folder that DuckDB may spill to",
+      "Name the schema of the lake's metadata tables; put quotes around a name that looks like a number.",
+    "s3.endpoint": 'Write host:port, for example "localhost:9000".',
+    "s3.region": 'Write a region, for example "eu-central-1".',
+    "s3.url_style": "Write path for most servers other than AWS, and vhost for AWS.",
+    "s3.use_ssl": "Write true or false.",
+    "log.path": "Write a folder or s3://bucket/prefix.",
+    "engine.extension_directory": "Name a folder with DuckDB extension files.",
+    "engine.threads": "Write the number of threads that DuckDB may use.",
+    "engine.memory_limit": "Write an amount, for example 4GB.",
+    "engine.temp_directory": "Name a folder that DuckDB may write to.",
   },
   unknownKeys: Object.fromEntries(
     ["access_key_id", "access_key", "key_id", "secret_access_key", "secret_key", "secret", "session_token"].map(
@@ -100,7 +100,7 @@ export function readConfig(
   const options = {
     env,
     what: "the configuration",
-    emptyHint: `it needs at least "lake:" with "catalog:"; "ducklake-ivm init" writes one to start from`,
+    emptyHint: `It needs at least "lake:" with "catalog:"; "ducklake-ivm init" writes one to start from.`,
   };
   const yaml = readYaml(source, options, problems);
   const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);
@@ -123,7 +123,7 @@ class ConfigBuilder {
   build(): Config {
     const { lake, schema: viewSchema, state_schema: stateSchema, log } = this.values;
     if (viewSchema.toLowerCase() === stateSchema.toLowerCase()) {
-      const hint = "this tool's own tables need a schema of their own";
+      const hint = "This tool's own tables need a schema of their own.";
       this.#problem(["state_schema"], `state_schema and schema are both "${stateSchema}"`, hint);
     }
     return {
@@ -149,7 +149,7 @@ class ConfigBuilder {
       this.#problem(["s3", "endpoint"], "s3.endpoint is not an address", HELP.keys["s3.endpoint"] ?? "");
     }
     if (sslOfAddress !== undefined && useSsl !== undefined && sslOfAddress !== useSsl) {
-      const hint = "leave use_ssl out, or the scheme";
+      const hint = "Leave out use_ssl or the scheme.";
       this.#problem(["s3", "use_ssl"], `s3.use_ssl is ${useSsl}, but s3.endpoint begins with ${address?.[1]}://`, hint);
     }
     return {

@@ -17,7 +17,7 @@ export async function readText(file: string): Promise<{ readonly text: string } 
       text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes).replace(BYTE_ORDER_MARK, ""),
     };
   } catch {
-    return { problem: { code: "file_unreadable", file, message: "is not UTF-8 text", hint: "save it as UTF-8" } };
+    return { problem: { code: "file_unreadable", file, message: "is not UTF-8 text", hint: "Save it as UTF-8." } };
   }
 }
 
@@ -25,18 +25,18 @@ export async function readText(file: string): Promise<{ readonly text: string } 
 export function describeSystemError(error: unknown): { message: string; hint: string } {
   switch (systemCode(error)) {
     case "ENOENT":
-      return { message: "does not exist", hint: "create it, or correct the path" };
+      return { message: "does not exist", hint: "Create it, or correct the path." };
     case "EACCES":
     case "EPERM":
-      return { message: "may not be read", hint: "give this user the right to read it" };
+      return { message: "may not be read", hint: "Give this user the right to read it." };
     case "EISDIR":
-      return { message: "is a folder, not a file", hint: "put a file in its place" };
+      return { message: "is a folder, not a file", hint: "Put a file in its place." };
     case "ENOTDIR":
-      return { message: "is not a folder", hint: "correct the path" };
+      return { message: "is not a folder", hint: "Correct the path." };
     default:
       return {
         message: `can't be read: ${error instanceof Error ? error.message : String(error)}`,
-        hint: "correct the path",
+        hint: "Correct the path.",
       };
   }
 }

@@ -32,13 +32,13 @@ const schema = z.strictObject({
 
 const HELP: ShapeHelp = {
   keys: {
-    primary_key: "primary_key: id, or primary_key: [year, month]",
-    refresh: "auto decides at each refresh, incremental never recomputes to save cost, full always recomputes",
+    primary_key: 'Write "primary_key: id" or "primary_key: [year, month]".',
+    refresh: "auto decides at each refresh, incremental never recomputes to save cost, full always recomputes.",
   },
   unknownKeys: {
-    name: "a view is named after its file",
-    view: "a view is named after its file",
-    schema: "the schema of all views is set in ducklake-ivm.yaml",
+    name: "A view is named after its file.",
+    view: "A view is named after its file.",
+    schema: "The schema of all views is set in ducklake-ivm.yaml.",
   },
 };
 
@@ -55,7 +55,7 @@ export function readHeader(file: string, text: string, problems: Problems): Head
     problems.add({
       code: "header_open",
       message: 'the header that begins with "/* ---" is not closed by "--- */"',
-      hint: 'close it, or begin an ordinary comment with "--" or "/*" alone',
+      hint: 'Close it, or begin an ordinary comment with "--" or "/*" alone.',
       file,
       ...lineAndColumn(text, text.indexOf("/*")),
     });
@@ -63,7 +63,7 @@ export function readHeader(file: string, text: string, problems: Problems): Head
   }
   const options = {
     what: "the header",
-    emptyHint: "it may hold primary_key and refresh; begin an ordinary comment without ---",
+    emptyHint: "It may have primary_key and refresh; begin an ordinary comment without ---.",
   };
   const yaml = readYaml({ file, text, start, end: start + closing.index }, options, problems);
   const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);

@@ -47,12 +47,12 @@ export async function loadProject(directory: string, env: Environment = process.
 async function missingConfig(root: string, file: string): Promise<Problem> {
   const code = "config_not_found";
   if (await isMissing(root)) {
-    return { code, message: "the project's folder does not exist", hint: "correct --project-dir", file: root };
+    return { code, message: "the project's folder does not exist", hint: "Correct --project-dir.", file: root };
   }
   if (!(await isMissing(join(root, "ducklake-ivm.yml")))) {
-    return { code, message: "does not exist, but ducklake-ivm.yml does", hint: `rename it to ${CONFIG_FILE}`, file };
+    return { code, message: "does not exist, but ducklake-ivm.yml does", hint: `Rename it to ${CONFIG_FILE}.`, file };
   }
-  const hint = 'run "ducklake-ivm init", or name the project\'s folder with --project-dir';
+  const hint = 'Run "ducklake-ivm init", or name the project\'s folder with --project-dir.';
   return { code, message: "there is no project here: the file does not exist", hint, file };
 }
 

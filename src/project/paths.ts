@@ -15,7 +15,7 @@ const KIND = /^([A-Za-z][A-Za-z0-9_+.-]+):/;
 const URL_SCHEME = /^[A-Za-z][A-Za-z0-9_+.-]+:\/\//;
 const FILE_KINDS = ["sqlite", "duckdb"];
 const CATALOG_HINT =
-  'a catalog is a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…", with or without "ducklake:" before it';
+  'A catalog is a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…", with or without "ducklake:" before it.';
 
 /** A catalog with its file, where it is one, made absolute; other catalogs stay as they are. */
 export function resolveCatalog(catalog: string, base: string): Resolved {
@@ -40,7 +40,7 @@ export function resolveCatalog(catalog: string, base: string): Resolved {
   }
   if (/^postgres(ql)?$/i.test(kind)) {
     const message = `begins with "${kind}:", which is not a kind of catalog`;
-    return { refusal: { message, hint: 'put "postgres:" before the address: "postgres:postgresql://host/dbname"' } };
+    return { refusal: { message, hint: 'Put "postgres:" before the address: "postgres:postgresql://host/dbname".' } };
   }
   return { refusal: { message: `is of the kind "${kind}", which can't be used`, hint: CATALOG_HINT } };
 }
@@ -54,7 +54,7 @@ export function resolveLocation(location: string, base: string): Resolved {
 export function resolvePath(path: string, base: string): Resolved {
   if (path === "~" || path.startsWith("~/")) {
     // Taken literally it would make a folder named "~".
-    return { refusal: { message: 'begins with "~", which is not replaced here', hint: `write \${HOME} instead` } };
+    return { refusal: { message: 'begins with "~", which is not replaced here', hint: `Write \${HOME} instead.` } };
   }
   return { value: resolve(base, path) };
 }

@@ -81,17 +81,17 @@ function unknownKey(yaml: LocatedYaml, path: YamlPath, help: ShapeHelp): Problem
   const similar = closest(key, siblings);
   const similarElsewhere = closest(key, known.map(lastOf));
   const where = section === "" ? "" : ` in "${section}"`;
-  let hint = `known keys${where}: ${siblings.join(", ")}`;
+  let hint = `Known keys${where}: ${siblings.join(", ")}.`;
   const expectedKey = help.unknownKeys?.[key.toLowerCase()];
   if (expectedKey !== undefined) {
     hint = expectedKey;
   } else if (similar !== undefined) {
-    hint = `did you mean "${similar}"?`;
+    hint = `Did you mean "${similar}"?`;
   } else if (elsewhere !== undefined) {
-    hint = `"${key}" belongs ${belonging(elsewhere)}`;
+    hint = `It belongs ${belonging(elsewhere)}.`;
   } else if (similarElsewhere !== undefined) {
     const full = known.find((name) => lastOf(name) === similarElsewhere) as string;
-    hint = `did you mean "${similarElsewhere}" ${belonging(full)}?`;
+    hint = `Did you mean "${similarElsewhere}" ${belonging(full)}?`;
   }
   return { code: "key_unknown", message: `unknown key "${key}"${where}`, hint, ...yaml.keyPlace(path) };
 }

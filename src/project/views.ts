@@ -20,7 +20,7 @@ export async function readViews(folder: string, problems: Problems): Promise<Vie
       problems.add({
         code: "view_duplicate",
         message: `view "${name}" is also defined by ${formatPlace({ file: other })}`,
-        hint: "a view is named after its file, and names that differ only in case are the same: rename one",
+        hint: "A view is named after its file, and names that differ only in case are the same: rename one.",
         file,
       });
       continue;
@@ -36,7 +36,7 @@ export async function readViews(folder: string, problems: Problems): Promise<Vie
 
 async function readView(name: string, file: string, problems: Problems): Promise<ViewDefinition | undefined> {
   if (name.includes(".")) {
-    const hint = "a dot stands between schema and name; the schema is set in ducklake-ivm.yaml";
+    const hint = "A dot stands between schema and name; the schema is set in ducklake-ivm.yaml.";
     problems.add({ code: "view_name", message: `"${name}" can't be a view's name: it has a dot`, hint, file });
     return undefined;
   }
@@ -46,7 +46,7 @@ async function readView(name: string, file: string, problems: Problems): Promise
     return undefined;
   }
   if (read.text.trim() === "") {
-    problems.add({ code: "view_empty", message: "the file is empty", hint: "write one SELECT statement", file });
+    problems.add({ code: "view_empty", message: "the file is empty", hint: "Write one SELECT statement.", file });
     return undefined;
   }
   const header = readHeader(file, read.text, problems);

@@ -87,7 +87,7 @@ export function readYaml(source: YamlText, options: YamlOptions, problems: Probl
     }
     if (isAlias(node)) {
       faulty.add(pathKey(path));
-      fault(offset, "yaml_alias", `alias *${node.source} is not followed here`, "write the value out");
+      fault(offset, "yaml_alias", `alias *${node.source} is not followed here`, "Write the value out.");
       return undefined;
     }
     const value = isScalar(node) ? node.value : undefined;
@@ -110,11 +110,11 @@ export function readYaml(source: YamlText, options: YamlOptions, problems: Probl
       faulty.add(pathKey(path));
     }
     for (const name of expansion.unset) {
-      const hint = `set ${name}, or write $\${${name}} where the characters themselves are meant`;
+      const hint = `Set ${name}, or write $\${${name}} where the characters themselves are meant.`;
       fault(offset, "env_unset", `environment variable ${name} is not set`, hint);
     }
     for (const reference of expansion.malformed) {
-      const hint = `write \${NAME}, or $\${ where the characters themselves are meant`;
+      const hint = `Write \${NAME}, or $\${ where the characters themselves are meant.`;
       fault(offset, "env_reference", `"${reference}" is not a reference to an environment variable`, hint);
     }
     return expansion.value;
@@ -153,17 +153,17 @@ function pathKey(path: YamlPath): string {
 function describeFailure(failure: YAMLError): { code: string; message: string; hint?: string } {
   switch (failure.code) {
     case "DUPLICATE_KEY":
-      return { code: "yaml_duplicate_key", message: "this key was given before", hint: "keep one of the two" };
+      return { code: "yaml_duplicate_key", message: "this key was given before", hint: "Keep one of the two." };
     case "TAB_AS_INDENT":
-      return { code: "yaml_syntax", message: "a tab is used as indentation", hint: "indent with spaces" };
+      return { code: "yaml_syntax", message: "a tab is used as indentation", hint: "Indent with spaces." };
     case "MULTIPLE_DOCS":
       return {
         code: "yaml_syntax",
         message: "a second YAML document begins here",
-        hint: "keep one document, without ---",
+        hint: "Keep one document, without ---.",
       };
     case "TAG_RESOLVE_FAILED":
-      return { code: "yaml_syntax", message: failure.message, hint: "put quotes around the value" };
+      return { code: "yaml_syntax", message: failure.message, hint: "Put quotes around the value." };
     default:
       return { code: "yaml_syntax", message: `not valid YAML: ${failure.message}` };
   }

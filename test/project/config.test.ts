@@ -133,9 +133,9 @@ describe("${NAME} in values", () => {
 
   it("is an error that names the variable where it is not set, each with its place", async () => {
     expect(await problemsOfConfig("lake:\n  catalog: ${CATALOG}\n  data_path: 's3://${BUCKET}/${FOLDER}'\n")).toEqual([
-      "ducklake-ivm.yaml:2:12 env_unset: environment variable CATALOG is not set | set CATALOG, or write $${CATALOG} where the characters themselves are meant",
-      "ducklake-ivm.yaml:3:14 env_unset: environment variable BUCKET is not set | set BUCKET, or write $${BUCKET} where the characters themselves are meant",
-      "ducklake-ivm.yaml:3:14 env_unset: environment variable FOLDER is not set | set FOLDER, or write $${FOLDER} where the characters themselves are meant",
+      "ducklake-ivm.yaml:2:12 env_unset: environment variable CATALOG is not set | Set CATALOG, or write $${CATALOG} where the characters themselves are meant.",
+      "ducklake-ivm.yaml:3:14 env_unset: environment variable BUCKET is not set | Set BUCKET, or write $${BUCKET} where the characters themselves are meant.",
+      "ducklake-ivm.yaml:3:14 env_unset: environment variable FOLDER is not set | Set FOLDER, or write $${FOLDER} where the characters themselves are meant.",
     ]);
   });
 
@@ -181,7 +181,7 @@ describe("a configuration that is wrong", () => {
     ["null\n", ":1:1 yaml_not_a_mapping: the configuration is empty"],
     ["- lake\n", ":1:1 yaml_not_a_mapping: the configuration must be a mapping"],
     ["\n  hello\n", ":2:3 yaml_not_a_mapping: the configuration must be a mapping"],
-    ["lake:\n\tcatalog: x\n", ":2:1 yaml_syntax: a tab is used as indentation | indent with spaces"],
+    ["lake:\n\tcatalog: x\n", ":2:1 yaml_syntax: a tab is used as indentation | Indent with spaces"],
     ["lake:\n  catalog: x\n  catalog: y\n", ":3:3 yaml_duplicate_key: this key was given before"],
     ["lake: { catalog: x }\nschema: a\nlake: { catalog: y }\n", ":3:1 yaml_duplicate_key"],
     ["lake: {}\n---\nlake: {}\n", ":2:1 yaml_syntax: a second YAML document begins here"],
@@ -197,7 +197,7 @@ describe("a configuration that is wrong", () => {
   });
 
   it.each([
-    ["schema: main\n", ":1:1 key_missing: lake.catalog is missing | a DuckDB file"],
+    ["schema: main\n", ":1:1 key_missing: lake.catalog is missing | Write a DuckDB file"],
     ["schema: main\nlake:\n  data_path: x\n", ":2:1 key_missing: lake.catalog is missing"],
     ["schema: main\nlake:\n", ":2:1 key_missing: lake.catalog is missing"],
     ["lake: my.ducklake\n", ":1:7 value_invalid: lake must be a mapping of keys to values, not text"],
@@ -234,30 +234,27 @@ describe("a configuration that is wrong", () => {
   });
 
   it.each([
-    ["lakes: {}\nlake: { catalog: x }\n", ':1:1 key_unknown: unknown key "lakes" | did you mean "lake"?'],
+    ["lakes: {}\nlake: { catalog: x }\n", ':1:1 key_unknown: unknown key "lakes" | Did you mean "lake"?'],
     [
       "lake: { catalogue: x, catalog: x }\n",
-      ':1:9 key_unknown: unknown key "catalogue" in "lake" | did you mean "catalog"?',
+      ':1:9 key_unknown: unknown key "catalogue" in "lake" | Did you mean "catalog"?',
     ],
     [
       "lake: { catalog: x, dataPath: y }\n",
-      ':1:21 key_unknown: unknown key "dataPath" in "lake" | did you mean "data_path"?',
+      ':1:21 key_unknown: unknown key "dataPath" in "lake" | Did you mean "data_path"?',
     ],
     [
       "lake: { catalog: x, endpoint: y }\n",
-      ':1:21 key_unknown: unknown key "endpoint" in "lake" | "endpoint" belongs under "s3"',
+      ':1:21 key_unknown: unknown key "endpoint" in "lake" | It belongs under "s3".',
     ],
-    [
-      "lake: { catalog: x }\nthreads: 4\n",
-      ':2:1 key_unknown: unknown key "threads" | "threads" belongs under "engine"',
-    ],
+    ["lake: { catalog: x }\nthreads: 4\n", ':2:1 key_unknown: unknown key "threads" | It belongs under "engine".'],
     [
       "lake: { catalog: x, stateschema: y }\n",
-      'unknown key "stateschema" in "lake" | did you mean "state_schema" at the top level?',
+      'unknown key "stateschema" in "lake" | Did you mean "state_schema" at the top level?',
     ],
     [
       "lake: { catalog: x }\nlog: { zzz: y }\n",
-      ':2:8 key_unknown: unknown key "zzz" in "log" | known keys in "log": path',
+      ':2:8 key_unknown: unknown key "zzz" in "log" | Known keys in "log": path.',
     ],
     [
       "lake: { catalog: x }\ns3: { secret_access_key: y }\n",
@@ -293,7 +290,7 @@ describe("a configuration that is wrong", () => {
   it("has a code and a hint of its own where there is one fault", async () => {
     const error = (await load("lake:\n  catalog: 5\n").catch((reason: unknown) => reason)) as ProjectError;
     expect(error).toMatchObject({ code: "value_invalid", subject: { line: 2, lineColumn: 12 } });
-    expect(error.hint).toContain("a DuckDB file");
+    expect(error.hint).toContain("Write a DuckDB file");
     expect(error.message).toMatch(/ducklake-ivm\.yaml:2:12: lake\.catalog must be text, not a number$/);
   });
 });
@@ -302,25 +299,25 @@ describe("a file that can't be read", () => {
   it("is told apart: no folder, no file, another ending", async () => {
     const empty = await folder();
     expect(await problemsOf(loadProject(join(empty, "nowhere")))).toEqual([
-      "nowhere config_not_found: the project's folder does not exist | correct --project-dir",
+      "nowhere config_not_found: the project's folder does not exist | Correct --project-dir.",
     ]);
     expect(await problemsOf(loadProject(empty))).toEqual([
       expect.stringMatching(/^ducklake-ivm.yaml config_not_found: there is no project here.*ducklake-ivm init/),
     ]);
     const misnamed = await folder({ "ducklake-ivm.yml": "lake: { catalog: x }" });
     expect(await problemsOf(loadProject(misnamed))).toEqual([
-      "ducklake-ivm.yaml config_not_found: does not exist, but ducklake-ivm.yml does | rename it to ducklake-ivm.yaml",
+      "ducklake-ivm.yaml config_not_found: does not exist, but ducklake-ivm.yml does | Rename it to ducklake-ivm.yaml.",
     ]);
   });
 
   it("is a folder, or not text", async () => {
     const nested = await folder({ "ducklake-ivm.yaml/x": "" });
     expect(await problemsOf(loadProject(nested))).toEqual([
-      "ducklake-ivm.yaml file_unreadable: is a folder, not a file | put a file in its place",
+      "ducklake-ivm.yaml file_unreadable: is a folder, not a file | Put a file in its place.",
     ]);
     const binary = await folder({ "ducklake-ivm.yaml": new Uint8Array([0x6c, 0xff, 0xfe]) });
     expect(await problemsOf(loadProject(binary))).toEqual([
-      "ducklake-ivm.yaml file_unreadable: is not UTF-8 text | save it as UTF-8",
+      "ducklake-ivm.yaml file_unreadable: is not UTF-8 text | Save it as UTF-8.",
     ]);
   });
 });

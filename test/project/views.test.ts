@@ -30,10 +30,10 @@ describe("the folder of views", () => {
 
   it("must exist and be a folder", async () => {
     expect(await problemsOfViews({})).toEqual([
-      "views views_unreadable: the folder of the views does not exist | create it, or correct the path",
+      "views views_unreadable: the folder of the views does not exist | Create it, or correct the path.",
     ]);
     expect(await problemsOfViews({ views: "a file" })).toEqual([
-      "views views_unreadable: the folder of the views is not a folder | correct the path",
+      "views views_unreadable: the folder of the views is not a folder | Correct the path.",
     ]);
   });
 
@@ -55,7 +55,7 @@ describe("the folder of views", () => {
     const directory = await folder({ "ducklake-ivm.yaml": CONFIG, "views/.keep": "" });
     await symlink("gone.sql", join(directory, "views", "a.sql"));
     expect(await problemsOf(loadProject(directory))).toEqual([
-      "views/a.sql file_unreadable: does not exist | create it, or correct the path",
+      "views/a.sql file_unreadable: does not exist | Create it, or correct the path.",
     ]);
   });
 });
@@ -65,7 +65,7 @@ describe("names of views", () => {
     const problems = await problemsOfViews({ "views/a/Sales.sql": "SELECT 1", "views/b/sales.sql": "SELECT 2" });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(
-      /^views\/b\/sales\.sql view_duplicate: view "sales" is also defined by .*views\/a\/Sales\.sql \| .*rename one$/,
+      /^views\/b\/sales\.sql view_duplicate: view "sales" is also defined by .*views\/a\/Sales\.sql \| .*rename one\.$/,
     );
   });
 
@@ -109,11 +109,11 @@ describe("a view file's header", () => {
   it.each([
     [
       "/* ---\nprimarykey: id\n--- */ SELECT 1",
-      ':2:1 key_unknown: unknown key "primarykey" | did you mean "primary_key"?',
+      ':2:1 key_unknown: unknown key "primarykey" | Did you mean "primary_key"?',
     ],
     [
       "/* ---\nrefresh: auto\nname: x\n--- */ SELECT 1",
-      ':3:1 key_unknown: unknown key "name" | a view is named after its file',
+      ':3:1 key_unknown: unknown key "name" | A view is named after its file.',
     ],
     ["/* ---\nrefresh: sometimes\n--- */ SELECT 1", ":2:10 value_invalid: refresh must be auto, incremental or full"],
     ["/* ---\n\n  refresh: true\n--- */ SELECT 1", ":3:12 value_invalid: refresh must be auto, incremental or full"],
@@ -139,7 +139,7 @@ describe("a view file's header", () => {
     ["/* ---\nrefresh: auto", ":1:1 header_open"],
     ["/* --- --- */ SELECT 1", ":1:7 yaml_not_a_mapping: the header is empty"],
     ["/* --- Daily sales --- */ SELECT 1", ":1:8 yaml_not_a_mapping: the header must be a mapping"],
-    ["  \n", " view_empty: the file is empty | write one SELECT statement"],
+    ["  \n", " view_empty: the file is empty | Write one SELECT statement."],
   ])("is wrong: %j", async (text, expected) => {
     const problems = await problemsOfViews({ "views/v.sql": text });
     expect(problems).toHaveLength(1);
