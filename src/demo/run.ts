@@ -5,7 +5,7 @@ import { answers } from "./answers.js";
 import { fetchDataset, hasDataset } from "./dataset.js";
 import { makeFolder } from "./folder.js";
 import { createTables, readDataset } from "./load.js";
-import { type AppliedChange, correctThree, loadMonth, monthNames } from "./months.js";
+import { correctThree, loadMonth, monthNames } from "./months.js";
 import { Narration, type Style } from "./narration.js";
 import { CATALOG, DATA, writeProject } from "./project.js";
 import { timeRecompute } from "./recompute.js";
@@ -123,8 +123,8 @@ class Demo {
         strategy,
         rows,
         terms,
-        refreshMs: elapsedMs,
-        recomputeMs: recompute?.get(view) ?? null,
+        refreshMs: tenths(elapsedMs),
+        recomputeMs: recompute === undefined ? null : tenths(recompute.get(view) ?? 0),
         error,
       }),
     );
@@ -132,9 +132,13 @@ class Demo {
       ...work,
       horizon: refresh.horizon,
       status: refresh.status,
-      refreshMs: refresh.elapsedMs,
-      recomputeMs: recompute === undefined ? null : [...recompute.values()].reduce((sum, ms) => sum + ms, 0),
+      refreshMs: tenths(refresh.elapsedMs),
+      recomputeMs: recompute === undefined ? null : tenths([...recompute.values()].reduce((sum, ms) => sum + ms, 0)),
       views,
     };
   }
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
 }
