@@ -81,17 +81,25 @@ export async function writeProject(directory: string): Promise<{ readonly files:
 async function createFile(file: string, text: string): Promise<boolean> {
   try {
     await mkdir(dirname(file), { recursive: true });
+  } catch (error) {
+    throw unwritable(file, error);
+  }
+  try {
     await writeFile(file, text, { flag: "wx" });
     return true;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") {
       return false;
     }
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError("file_unwritable", `Can't write ${file}: ${reason}`, {
-      subject: { file },
-      hint: "Name a folder that may be written with --project-dir.",
-      cause: error,
-    });
+    throw unwritable(file, error);
   }
+}
+
+function unwritable(file: string, error: unknown): ConfigError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ConfigError("file_unwritable", `Can't write ${file}: ${reason}`, {
+    subject: { file },
+    hint: "Name a folder that may be written with --project-dir.",
+    cause: error,
+  });
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { registerApply } from "./apply.js";
 import type { CliContext } from "./context.js";
+import { registerDemo } from "./demo.js";
 import { registerExplain } from "./explain.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
@@ -46,6 +47,7 @@ export function createProgram(context: CliContext): Command {
     registerList,
     registerExplain,
     registerVerify,
+    registerDemo,
   ];
   for (const register of registrations) {
     register(program, context);

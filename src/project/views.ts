@@ -23,7 +23,6 @@ export async function readViews(folder: string, problems: Problems): Promise<Vie
         hint: "A view is named after its file, and names that differ only in case are the same: rename one.",
         file,
       });
-      continue;
     }
     fileByName.set(name.toLowerCase(), file);
     const view = await readView(name, file, problems);
