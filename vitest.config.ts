@@ -11,7 +11,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-
+    globalSetup: ["test/setup/workspace.ts"],
     projects: [
       {
         extends: true,
