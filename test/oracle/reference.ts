@@ -1,0 +1,65 @@
+/**
+ * The oracle: DuckDB evaluates the definitions over copies of the base tables at one snapshot. The copies are taken
+ * row by row, without a filter, so that nothing but the definitions decides what the views should hold.
+ */
+
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { describe, differences } from "./compare.js";
+import type { History } from "./history.js";
+import { identifier } from "./print.js";
+
+export class Reference {
+  private constructor(
+    private readonly connection: DuckDBConnection,
+    private readonly lake: string,
+    private readonly history: History,
+  ) {}
+
+  /** `connection` is on the lake's instance and is the oracle's own from now on. */
+  static async create(connection: DuckDBConnection, lake: string, history: History): Promise<Reference> {
+    // Reads of older snapshots are wrong after a rewrite of files when these rules are on.
+    await connection.run("SET disabled_optimizers = 'statistics_propagation,compressed_materialization'");
+    await connection.run("ATTACH ':memory:' AS oracle");
+    await connection.run("USE oracle");
+    await connection.run("CREATE SCHEMA held");
+    for (const event of history.setup) {
+      if (event.kind !== "transaction") continue;
+      for (const sql of event.sql) if (sql.startsWith("CREATE ")) await connection.run(sql);
+    }
+    return new Reference(connection, lake, history);
+  }
+
+  /** Evaluates the definitions at the snapshot, and holds the answers of the given views for comparison. */
+  async evaluate(snapshot: bigint, views: readonly string[]): Promise<void> {
+    for (const table of await this.tables()) {
+      const source = [this.lake, "main", table].map(identifier).join(".");
+      await this.connection.run(
+        `CREATE OR REPLACE TABLE ${identifier(table)} AS FROM ${source} AT (VERSION => ${snapshot})`,
+      );
+    }
+    for (const { name, sql } of this.history.views) {
+      await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${sql}`);
+      if (!views.includes(name)) continue;
+      await this.connection.run(`CREATE OR REPLACE TABLE held.${identifier(name)} AS FROM ${identifier(name)}`);
+    }
+  }
+
+  /** How the view in the lake differs from its answer at its last refresh; null where it does not. */
+  async compare(view: string): Promise<string | null> {
+    const expected = `held.${identifier(view)}`;
+    const actual = [this.lake, "main", view].map(identifier).join(".");
+    const [have, want] = [await describe(this.connection, actual), await describe(this.connection, expected)];
+    const print = (columns: readonly { name: string; type: string }[]) =>
+      columns.map(({ name, type }) => `${identifier(name)} ${type}`).join(", ");
+    if (print(have) !== print(want)) return `columns: expected (${print(want)}), got (${print(have)})`;
+    const rows = await differences(this.connection, actual, expected);
+    return rows.length === 0 ? null : `rows (+ too many, - missing):\n${rows.map((row) => `    ${row}`).join("\n")}`;
+  }
+
+  private async tables(): Promise<string[]> {
+    const reader = await this.connection.runAndReadAll(
+      `SELECT table_name FROM duckdb_tables() WHERE database_name = '${this.lake}' AND schema_name = 'main'`,
+    );
+    return reader.getRowsJS().map(([name]) => String(name));
+  }
+}
