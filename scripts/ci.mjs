@@ -10,7 +10,7 @@ import { run } from "./prepare.mjs";
 const folder = await mkdtemp(join(tmpdir(), "ducklake-ivm-ci-"));
 const reportFile = join(folder, "vitest.json");
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
-const testCode = await run("npm", ["test", "--silent", "--", ...reporters]);
+const testCode = await run("npm", ["test", "--", ...reporters]);
 const report = await readFile(reportFile, "utf8").then(JSON.parse, () => undefined);
 await rm(folder, { recursive: true, force: true });
 
