@@ -7,6 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "./prepare.mjs";
 
+// Logs are read as plain text.
+process.env.NO_COLOR ??= "1";
+
 const folder = await mkdtemp(join(tmpdir(), "ducklake-ivm-ci-"));
 const reportFile = join(folder, "vitest.json");
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];

@@ -1,12 +1,11 @@
 import { once } from "node:events";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { loadExtension } from "../../src/engine/extensions.js";
 import { EngineError } from "../../src/errors.js";
 
@@ -15,17 +14,27 @@ const NOWHERE = "http://127.0.0.1:9";
 
 let folder: string;
 let cacheDirectory: string;
+/** A cache that holds `tpch`, for the tests that begin with one, and the file in it. */
+let seedCache: string;
+let seed: string;
 const opened: DuckDBInstance[] = [];
 
+beforeAll(async () => {
+  folder = await mkdtemp(join(inject("workspace"), "seed-"));
+  cacheDirectory = join(folder, "cache");
+  await loadExtension(await isolated(), "tpch", { cacheDirectory });
+  seedCache = cacheDirectory;
+  seed = await cachedFile();
+});
+
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "ducklake-ivm-test-"));
+  folder = await mkdtemp(join(inject("workspace"), "extensions-"));
   cacheDirectory = join(folder, "cache");
 });
 
 afterEach(async () => {
   vi.unstubAllEnvs();
   for (const instance of opened.splice(0)) instance.closeSync();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** An instance with nothing installed, whose own repository can't be reached: only folders, cache and wheels are left. */
@@ -66,8 +75,7 @@ describe("with what the machine has", () => {
 });
 
 test("DuckDB's INSTALL comes before the wheel, with the instance's own settings, and stays installed", async () => {
-  await loadExtension(await isolated(), "tpch", { cacheDirectory });
-  const compressed = gzipSync(await readFile(await cachedFile()));
+  const compressed = gzipSync(await readFile(seed), { level: 1 });
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
@@ -76,10 +84,9 @@ test("DuckDB's INSTALL comes before the wheel, with the instance's own settings,
   await once(server.listen(0, "127.0.0.1"), "listening");
   try {
     const repository = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const options = { cacheDirectory: join(folder, "other-cache") };
-    expect(await loadExtension(await isolated(repository), "tpch", options)).toBe("duckdb");
+    expect(await loadExtension(await isolated(repository), "tpch", { cacheDirectory })).toBe("duckdb");
     expect(requests).toEqual([expect.stringMatching(/^\/v[\d.]+\/\w+\/tpch\.duckdb_extension\.gz$/)]);
-    expect(await loadExtension(await isolated(), "tpch", options)).toBe("installed");
+    expect(await loadExtension(await isolated(), "tpch", { cacheDirectory })).toBe("installed");
   } finally {
     server.close();
   }
@@ -99,7 +106,7 @@ describe("from a wheel", () => {
   });
 
   test("a damaged file in the cache is replaced", async () => {
-    await loadExtension(await isolated(), "tpch", { cacheDirectory });
+    await cp(seedCache, cacheDirectory, { recursive: true });
     const file = await cachedFile();
     const whole = await readFile(file);
     const flipped = Buffer.from(whole);
@@ -131,10 +138,9 @@ describe("from a wheel", () => {
 
 describe("from a configured folder", () => {
   test("the option comes before the environment, and both before everything else", async () => {
-    await loadExtension(await isolated(), "tpch", { cacheDirectory });
     const directory = join(folder, "configured");
     await mkdir(directory);
-    await copyFile(await cachedFile(), join(directory, "tpch.duckdb_extension"));
+    await copyFile(seed, join(directory, "tpch.duckdb_extension"));
     expect(await loadExtension(await isolated(), "tpch", { cacheDirectory, directory })).toBe("directory");
 
     vi.stubEnv("DUCKLAKE_IVM_EXTENSION_DIR", directory);
@@ -144,7 +150,7 @@ describe("from a configured folder", () => {
   });
 
   test("a folder without the extension, or with a broken one, is passed over and left alone", async () => {
-    await loadExtension(await isolated(), "tpch", { cacheDirectory });
+    await cp(seedCache, cacheDirectory, { recursive: true });
     const directory = join(folder, "configured");
     await mkdir(directory);
     expect(await loadExtension(await isolated(), "tpch", { cacheDirectory, directory })).toBe("cache");
