@@ -6,7 +6,7 @@ import { type FromResult, lowerFrom } from "./lower-from.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
 import { lowerWindows } from "./lower-window.js";
-import type { FunctionCatalog } from "./functions.js";
+import type { FunctionCatalog } from "../sql/functions.js";
 import { Resolver, type SelectItem, expandStars } from "./resolve.js";
 import { Unsupported } from "./unsupported.js";
 

@@ -1,5 +1,5 @@
 import { type Ast, child, children, columnRef, isAst, isExpression, mapAst, mapParts, text, texts } from "../sql/ast.js";
-import type { FunctionCatalog } from "./functions.js";
+import type { FunctionCatalog } from "../sql/functions.js";
 import type { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
 

@@ -1,0 +1,85 @@
+import type { Engine } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { LakeError } from "../errors.js";
+import { LAKE_NAME } from "../engine/lake.js";
+import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+
+/** The newest snapshot as this connection sees it. */
+export async function currentSnapshot(session: Session): Promise<bigint> {
+  const row = await session.row<{ id: bigint }>(`SELECT id FROM ducklake_current_snapshot(${quoteLiteral(LAKE_NAME)})`);
+  return row.id;
+}
+
+/** @throws LakeError `snapshot_missing` where the snapshot was expired or never existed. */
+export async function requireSnapshot(session: Session, engine: Engine, snapshot: bigint): Promise<void> {
+  if ((await existingSnapshots(session, engine, [snapshot])).has(snapshot)) return;
+  throw new LakeError("snapshot_missing", `The lake has no snapshot ${snapshot}.`, {
+    subject: { snapshot },
+    hint: "It was expired or never existed; `FROM ducklake_snapshots('<lake>')` lists those that are kept.",
+  });
+}
+
+/** Those of the snapshots that the catalog still has. */
+export async function existingSnapshots(
+  session: Session,
+  engine: Engine,
+  snapshots: readonly bigint[],
+): Promise<ReadonlySet<bigint>> {
+  if (snapshots.length === 0) return new Set();
+  const rows = await session.rows<{ id: bigint }>(
+    `SELECT DISTINCT snapshot_id AS id FROM ${engine.metadataTable("ducklake_snapshot")} WHERE snapshot_id IN (${snapshots.join(", ")})`,
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** What the snapshots of a window did to tables, by table id: DuckLake's own change keys, maintenance included. */
+export interface WindowChanges {
+  readonly byTable: ReadonlyMap<bigint, ReadonlySet<string>>;
+  /** True where a snapshot of the window was expired, so that its changes are not known. */
+  readonly incomplete: boolean;
+}
+
+/** Change keys of a snapshot that tell of rows or of a table's form; all others only move data. */
+export const DATA_KEYS: ReadonlySet<string> = new Set([
+  "tables_inserted_into",
+  "tables_deleted_from",
+  "inlined_insert",
+  "inlined_delete",
+]);
+
+/** The change history of a lake from some snapshot on, read once for all the windows of a run. */
+export class ChangeHistory {
+  private constructor(private readonly snapshots: readonly { id: bigint; changes: readonly (readonly [string, bigint])[] }[]) {}
+
+  /** Reads the changes of the snapshots in `(from, to]`. */
+  static async read(session: Session, from: bigint, to: bigint): Promise<ChangeHistory> {
+    const rows = await session.rows<{ id: bigint; key: string | null; tables: readonly string[] | null }>(`
+      SELECT snapshot_id AS id, entry.key AS key, entry.value AS tables
+      FROM (
+        SELECT snapshot_id, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
+        FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
+        WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
+      )
+      ORDER BY 1`);
+    const snapshots = new Map<bigint, (readonly [string, bigint])[]>();
+    for (const row of rows) {
+      const changes = snapshots.get(row.id) ?? [];
+      snapshots.set(row.id, changes);
+      for (const table of row.tables ?? []) {
+        // Keys such as tables_created hold names; those that matter here hold ids.
+        if (row.key !== null && /^\d+$/.test(table)) changes.push([row.key, BigInt(table)]);
+      }
+    }
+    return new ChangeHistory([...snapshots].map(([id, changes]) => ({ id, changes })));
+  }
+
+  window(from: bigint, to: bigint): WindowChanges {
+    const inside = this.snapshots.filter((snapshot) => snapshot.id > from && snapshot.id <= to);
+    const byTable = new Map<bigint, Set<string>>();
+    for (const [key, table] of inside.flatMap((snapshot) => snapshot.changes)) {
+      const keys = byTable.get(table) ?? new Set<string>();
+      byTable.set(table, keys.add(key));
+    }
+    return { byTable, incomplete: BigInt(inside.length) !== to - from };
+  }
+}

@@ -1,0 +1,120 @@
+import { LAKE_NAME } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { LakeError } from "../errors.js";
+import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
+import type { Reason } from "../types.js";
+import type { TableName } from "./window.js";
+
+/** The weight column of every delta that is kept in a temporary table. */
+export const WEIGHT = "_ivm_weight";
+
+export interface SourceDeltaRequest {
+  readonly table: TableName;
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly method: "feed" | "difference";
+  readonly reason: Reason | null;
+  /** The table's columns that are read. */
+  readonly columns: readonly string[];
+  /** The columns of the delta, which `shape` gives. */
+  readonly output: readonly string[];
+  /** From rows of the table with their weight to rows of the delta: a whole SELECT over the given one. */
+  readonly shape: (rows: string) => string;
+  /** Name of the temporary table to fill. */
+  readonly target: string;
+}
+
+export interface SourceDelta {
+  readonly rows: bigint;
+  readonly method: "feed" | "difference";
+  readonly reason: Reason | null;
+  /** Rows of the table at the end of the window. */
+  readonly sourceRows: bigint;
+}
+
+/**
+ * Fills a temporary table with a source's consolidated delta. The feed is taken where the metadata guards allow it;
+ * what it gives is believed only if its weights sum up to the difference of the table's row counts, else the
+ * difference of two reads takes its place.
+ * @throws LakeError `delta_not_conserved` where even that does not add up, which no sound lake can give.
+ */
+export async function loadSourceDelta(session: Session, request: SourceDeltaRequest): Promise<SourceDelta> {
+  const before = await countAt(session, request.table, request.from);
+  const after = await countAt(session, request.table, request.to);
+  let { method, reason } = request;
+  if (method === "feed") {
+    const total = await fill(session, request, feed(request));
+    if (total === after - before) return result(session, request, method, reason, after);
+    method = "difference";
+    reason = {
+      code: "feed_not_conserved",
+      text: `the change feed's weights sum to ${total}, but the table went from ${before} to ${after} rows`,
+    };
+  }
+  const total = await fill(session, request, difference(request));
+  if (total !== after - before) {
+    throw new LakeError(
+      "delta_not_conserved",
+      `${request.table.schema}.${request.table.table}: two reads of the table differ by ${total} rows, but its counts by ${after - before}.`,
+      { subject: { table: request.table.table, snapshot: request.to }, hint: "The lake's history of this table is damaged; rebuild the view with `refresh: full`." },
+    );
+  }
+  return result(session, request, method, reason, after);
+}
+
+async function result(
+  session: Session,
+  request: SourceDeltaRequest,
+  method: "feed" | "difference",
+  reason: Reason | null,
+  sourceRows: bigint,
+): Promise<SourceDelta> {
+  const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(request.target)}`);
+  return { rows: row.n, method, reason, sourceRows };
+}
+
+/** Fills the target and gives the sum of the weights before anything was shaped or dropped. */
+async function fill(session: Session, request: SourceDeltaRequest, rows: string): Promise<bigint> {
+  const raw = quotePath(["temp", `${request.target}_raw`]);
+  const target = quotePath(["temp", request.target]);
+  const columns = request.columns.map(quoteIdentifier);
+  const weight = quoteIdentifier(WEIGHT);
+  // Consolidated before it is used: a row that was written and removed within the window is no change.
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${raw} AS ${consolidate(columns, weight, rows)}`);
+  const sum = await session.row<{ total: bigint | null }>(`SELECT CAST(sum(${weight}) AS BIGINT) AS total FROM ${raw}`);
+  const output = request.output.map(quoteIdentifier);
+  const shaped = request.shape(`SELECT * FROM ${raw}`);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${target} AS ${consolidate(output, weight, shaped)}`);
+  await session.run(`DROP TABLE ${raw}`);
+  return sum.total ?? 0n;
+}
+
+function consolidate(columns: readonly string[], weight: string, rows: string): string {
+  const groups = columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`;
+  const total = `CAST(sum(${weight}) AS BIGINT) AS ${weight}`;
+  return `SELECT ${[...columns, total].join(", ")} FROM (${rows}) ${groups} HAVING sum(${weight}) <> 0`;
+}
+
+function feed(request: SourceDeltaRequest): string {
+  const columns = request.columns.map((column) => `${quoteIdentifier(column)}, `).join("");
+  const call = (name: string): string =>
+    `${name}(${[LAKE_NAME, request.table.schema, request.table.table].map(quoteLiteral).join(", ")}, ${request.from + 1n}, ${request.to})`;
+  const weight = quoteIdentifier(WEIGHT);
+  return `SELECT ${columns}1 AS ${weight} FROM ${call("ducklake_table_insertions")} UNION ALL SELECT ${columns}-1 FROM ${call("ducklake_table_deletions")}`;
+}
+
+function difference(request: SourceDeltaRequest): string {
+  const columns = request.columns.map((column) => `${quoteIdentifier(column)}, `).join("");
+  const weight = quoteIdentifier(WEIGHT);
+  return `SELECT ${columns}1 AS ${weight} FROM ${tableAtVersion(request.table, request.to)} UNION ALL SELECT ${columns}-1 FROM ${tableAtVersion(request.table, request.from)}`;
+}
+
+/** A table of the lake at a snapshot, as it stands in FROM. */
+export function tableAtVersion(table: TableName, version: bigint): string {
+  return `${quotePath([LAKE_NAME, table.schema, table.table])} AT (VERSION => ${version})`;
+}
+
+async function countAt(session: Session, table: TableName, version: bigint): Promise<bigint> {
+  const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${tableAtVersion(table, version)}`);
+  return row.n;
+}

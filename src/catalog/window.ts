@@ -1,0 +1,125 @@
+import type { Engine } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import type { Reason } from "../types.js";
+import { type ChangeHistory, DATA_KEYS, existingSnapshots } from "./snapshots.js";
+import { type TableVersion, tableAt } from "./tables.js";
+
+/** A physical table of the lake, as a window is asked for. */
+export interface TableName {
+  readonly schema: string;
+  readonly table: string;
+}
+
+export interface WindowRequest {
+  readonly table: TableName;
+  /** The cursor: everything up to this snapshot is consumed. */
+  readonly from: bigint;
+  readonly to: bigint;
+  /** The table that the cursor was moved on. */
+  readonly tableId: bigint;
+  readonly tableUuid: string;
+  /** The columns whose change matters. */
+  readonly columns: readonly string[];
+}
+
+/**
+ * What a window holds, told from the catalog's metadata alone. `rebuild` means that no delta can be derived from the
+ * window; the view is then recomputed and written as a difference.
+ */
+export type WindowState =
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "changed"; readonly method: "feed" | "difference"; readonly reason: Reason | null }
+  | { readonly kind: "rebuild"; readonly reason: Reason }
+  | { readonly kind: "missing" };
+
+export async function inspectWindow(
+  session: Session,
+  engine: Engine,
+  history: ChangeHistory,
+  request: WindowRequest,
+): Promise<WindowState> {
+  const { from, to, tableId } = request;
+  if (from === to) return { kind: "unchanged" };
+  const changes = history.window(from, to);
+  const keys = changes.byTable.get(tableId) ?? new Set<string>();
+  const named = [...keys];
+  const quiet = named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_"));
+  const current = await tableAt(session, engine, request.table, to);
+  if (current === undefined) return { kind: "missing" };
+  if (current.uuid !== request.tableUuid) {
+    return rebuild("source_replaced", `${nameOf(request)} was dropped and created again, or another table took its name`);
+  }
+  if (quiet && !changes.incomplete) return { kind: "unchanged" };
+  if (!(await existingSnapshots(session, engine, [from])).has(from)) {
+    return rebuild("cursor_expired", `snapshot ${from}, up to which ${nameOf(request)} was consumed, was expired`);
+  }
+  const before = await tableAt(session, engine, request.table, from);
+  const changed = changedColumn(before, current, request.columns);
+  if (changed !== undefined) {
+    return rebuild("source_schema_changed", `the column ${changed} of ${nameOf(request)} was added, dropped or changed its type`);
+  }
+  if (await historyDamaged(session, engine, tableId)) {
+    return rebuild("history_damaged", `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`);
+  }
+  if (changes.incomplete) {
+    return difference("snapshots_expired", `snapshots between ${from} and ${to} were expired, so the change feed has holes`);
+  }
+  if (named.some((key) => key === "rewrite_delete" || key === "rewrite_deletes")) {
+    return difference("files_rewritten", `data files of ${nameOf(request)} were rewritten, which the change feed shows as updates`);
+  }
+  if (await emptiedFiles(session, engine, request)) {
+    return difference("files_emptied", `a data file of ${nameOf(request)} was emptied within one transaction, which the change feed shows twice`);
+  }
+  if (current.columns.some((column) => ["rowid", "snapshot_id"].includes(column.name.toLowerCase()))) {
+    return difference("shadowed_columns", `${nameOf(request)} has a column named rowid or snapshot_id, which hides the change feed's own`);
+  }
+  return { kind: "changed", method: "feed", reason: null };
+}
+
+function nameOf(request: WindowRequest): string {
+  return `${request.table.schema}.${request.table.table}`;
+}
+
+function rebuild(code: string, text: string): WindowState {
+  return { kind: "rebuild", reason: { code, text } };
+}
+
+function difference(code: string, text: string): WindowState {
+  return { kind: "changed", method: "difference", reason: { code, text } };
+}
+
+/** The first used column that is not the same column of the same type at both ends. */
+function changedColumn(
+  before: TableVersion | undefined,
+  after: TableVersion,
+  used: readonly string[],
+): string | undefined {
+  const find = (table: TableVersion | undefined, name: string) =>
+    table?.columns.find((column) => column.name.toLowerCase() === name.toLowerCase());
+  return used.find((name) => {
+    const [old, now] = [find(before, name), find(after, name)];
+    return old === undefined || now === undefined || old.id !== now.id || old.type !== now.type;
+  });
+}
+
+/** Two deletes of one transaction that together empty a file: the feed lists the first of them twice. */
+async function emptiedFiles(session: Session, engine: Engine, request: WindowRequest): Promise<boolean> {
+  const rows = await session.rows(`
+    SELECT 1 FROM ${engine.metadataTable("ducklake_data_file")} f
+    JOIN ${engine.metadataTable("ducklake_delete_file")} d USING (data_file_id)
+    WHERE f.table_id = ${request.tableId} AND f.end_snapshot > ${request.from} AND f.end_snapshot <= ${request.to}
+      AND d.begin_snapshot = f.end_snapshot LIMIT 1`);
+  return rows.length > 0;
+}
+
+/** Two delete files of one data file that are live at the same snapshot: rows of old states are wrong. */
+async function historyDamaged(session: Session, engine: Engine, tableId: bigint): Promise<boolean> {
+  const deletes = engine.metadataTable("ducklake_delete_file");
+  const rows = await session.rows(`
+    SELECT 1 FROM ${deletes} a JOIN ${deletes} b
+      ON a.data_file_id = b.data_file_id AND a.delete_file_id < b.delete_file_id
+     AND a.begin_snapshot < coalesce(b.end_snapshot, 9000000000000000000)
+     AND b.begin_snapshot < coalesce(a.end_snapshot, 9000000000000000000)
+    WHERE a.table_id = ${tableId} AND b.table_id = ${tableId} LIMIT 1`);
+  return rows.length > 0;
+}

@@ -1,0 +1,147 @@
+import { DuckDBInstance } from "@duckdb/node-api";
+import { ConfigError, IvmError, LakeError } from "../errors.js";
+import { type Logger, silentLogger } from "../logger.js";
+import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
+import type { LakeConfig } from "../types.js";
+import { loadExtension } from "./extensions.js";
+import { makeRedactor } from "./redact.js";
+import { createS3Secret } from "./s3.js";
+import { Session } from "./session.js";
+
+/** The name under which the lake is attached. */
+export const LAKE_NAME = "lake";
+
+/**
+ * Rules of DuckDB's optimizer that read today's column statistics for old snapshots and then lose rows
+ * (ducklake issue 1377). Off wherever old versions are read.
+ */
+const UNSAFE_OPTIMIZERS = "statistics_propagation,compressed_materialization";
+
+export interface EngineOptions {
+  /** An instance to work in; it is then the caller's to close. */
+  readonly instance?: DuckDBInstance;
+  readonly logger?: Logger;
+}
+
+/** A DuckDB instance with the lake attached. */
+export class Engine {
+  private constructor(
+    readonly instance: DuckDBInstance,
+    private readonly ownsInstance: boolean,
+    readonly config: LakeConfig,
+    readonly redact: (text: string) => string,
+  ) {}
+
+  static async open(config: LakeConfig, options: EngineOptions = {}): Promise<Engine> {
+    const logger = options.logger ?? silentLogger;
+    const instance = options.instance ?? (await createInstance(config));
+    const redactor = makeRedactor(config);
+    const engine = new Engine(instance, options.instance === undefined, config, redactor.redact);
+    try {
+      const session = await engine.rawSession();
+      try {
+        await engine.attach(session, logger, redactor.add);
+      } finally {
+        session.close();
+      }
+      return engine;
+    } catch (error) {
+      engine.close();
+      throw error;
+    }
+  }
+
+  /** A new connection with the lake in use, safe for reads of old versions. */
+  async session(): Promise<Session> {
+    const session = await this.rawSession();
+    await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
+    await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
+    return session;
+  }
+
+  /** One of the catalog's own tables, quoted. */
+  metadataTable(name: string): string {
+    const database = `__ducklake_metadata_${LAKE_NAME}`;
+    const schema = this.config.metadataSchema;
+    return quotePath(schema === undefined ? [database, name] : [database, schema, name]);
+  }
+
+  close(): void {
+    if (this.ownsInstance) this.instance.closeSync();
+  }
+
+  private async rawSession(): Promise<Session> {
+    return new Session(await this.instance.connect(), this.redact);
+  }
+
+  private async attach(session: Session, logger: Logger, addSecret: (secret: string) => void): Promise<void> {
+    await session.run("SET autoinstall_known_extensions = false");
+    const catalog = this.config.catalog.replace(/^ducklake:/i, "");
+    const extensions = { directory: this.config.engine?.extensionDirectory, logger };
+    await loadExtension(session.connection, "ducklake", extensions);
+    if (/^postgres(ql)?:/i.test(catalog)) await loadExtension(session.connection, "postgres_scanner", extensions);
+    if (/^sqlite:/i.test(catalog)) await loadExtension(session.connection, "sqlite_scanner", extensions);
+
+    const onS3 = this.config.dataPath?.startsWith("s3://") === true;
+    if (onS3 || this.config.s3 !== undefined) await this.prepareS3(session, extensions, addSecret);
+
+    const parts = [
+      ...(this.config.dataPath === undefined ? [] : [`DATA_PATH ${quoteLiteral(this.config.dataPath)}`]),
+      ...(this.config.metadataSchema === undefined ? [] : [`METADATA_SCHEMA ${quoteLiteral(this.config.metadataSchema)}`]),
+    ];
+    const clause = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
+    try {
+      await session.run(`ATTACH IF NOT EXISTS ${quoteLiteral(`ducklake:${catalog}`)} AS ${quoteIdentifier(LAKE_NAME)}${clause}`);
+    } catch (error) {
+      throw this.attachError(error);
+    }
+    if (!onS3 && this.config.s3 === undefined && (await this.storedDataPath(session)).startsWith("s3://")) {
+      await this.prepareS3(session, extensions, addSecret);
+    }
+  }
+
+  private async prepareS3(
+    session: Session,
+    extensions: { directory: string | undefined; logger: Logger },
+    addSecret: (secret: string) => void,
+  ): Promise<void> {
+    await loadExtension(session.connection, "httpfs", extensions);
+    await createS3Secret(session, this.config.s3 ?? {}, addSecret);
+  }
+
+  private async storedDataPath(session: Session): Promise<string> {
+    const rows = await session.rows<{ value: string }>(
+      `SELECT value FROM ${this.metadataTable("ducklake_metadata")} WHERE key = 'data_path'`,
+    );
+    return rows[0]?.value ?? "";
+  }
+
+  private attachError(error: unknown): Error {
+    if (!(error instanceof IvmError) || error.code !== "engine_error") return error as Error;
+    if (/DATA_PATH/i.test(error.message)) {
+      return new ConfigError("data_path_wrong", `The lake could not be attached. ${error.message}`, {
+        hint: "Give `data_path` for a new lake; for one that exists leave it out or give the path it was made with.",
+        cause: error,
+      });
+    }
+    return new LakeError("catalog_unreachable", `The lake could not be attached. ${error.message}`, {
+      hint: "Check `lake.catalog` in the configuration, and that its file or server can be reached.",
+      cause: error,
+    });
+  }
+}
+
+async function createInstance(config: LakeConfig): Promise<DuckDBInstance> {
+  const settings: Record<string, string> = {};
+  if (config.engine?.threads !== undefined) settings["threads"] = String(config.engine.threads);
+  if (config.engine?.memoryLimit !== undefined) settings["memory_limit"] = config.engine.memoryLimit;
+  if (config.engine?.tempDirectory !== undefined) settings["temp_directory"] = config.engine.tempDirectory;
+  try {
+    return await DuckDBInstance.create(":memory:", settings);
+  } catch (error) {
+    throw new ConfigError("engine_setting", `DuckDB refuses a setting of \`engine\`: ${(error as Error).message}`, {
+      hint: "Write `threads` as a number and `memory_limit` as a size such as 4GB.",
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,223 @@
+import type { LakeObjects } from "../catalog/tables.js";
+import { LAKE_NAME } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { DefinitionError } from "../errors.js";
+import { type Ast, type AstValue, child, children, isAst, mapParts, optionalChild, subqueryTable, text } from "../sql/ast.js";
+import type { FunctionCatalog } from "../sql/functions.js";
+import { parseSelect, type SqlOrigin, subjectOf } from "../sql/parse.js";
+import { sameName, sourceName } from "./names.js";
+
+/** A table that a definition reads, found in the lake or among the materialized views. */
+export type SourceRef =
+  | { readonly kind: "table"; readonly name: string; readonly schema: string; readonly table: string }
+  | { readonly kind: "view"; readonly name: string; readonly schema: string; readonly table: string };
+
+export interface BindContext {
+  readonly session: Session;
+  readonly objects: LakeObjects;
+  readonly functions: FunctionCatalog;
+  /** Names of all materialized views, and the schema of their user-facing views. */
+  readonly views: readonly string[];
+  readonly schema: string;
+}
+
+export interface BoundQuery {
+  /** The statement with every table replaced by its source: plain views expanded, names complete. */
+  readonly statement: Ast;
+  readonly sources: readonly SourceRef[];
+}
+
+/** Table functions whose rows follow from their arguments alone. */
+const PURE_TABLE_FUNCTIONS = new Set(["range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"]);
+
+/**
+ * Finds every table of a definition. DuckLake's plain views are written out in place; our own views become sources.
+ * @throws DefinitionError `table_missing`, `volatile_function`, `reads_outside_lake`.
+ */
+export async function bindTables(context: BindContext, statement: Ast, origin: SqlOrigin): Promise<BoundQuery> {
+  const plainViews = await parsePlainViews(context, statement, origin, new Map(), ["main"]);
+  const sources = new Map<string, SourceRef>();
+  const binder = new Binder(context, origin, plainViews, sources);
+  const bound = binder.statement(statement, new Set(), ["main"]);
+  return { statement: bound, sources: [...sources.values()] };
+}
+
+type PlainViews = ReadonlyMap<string, Ast>;
+
+/** Parses the plain views that a statement names, and those that they name. */
+async function parsePlainViews(
+  context: BindContext,
+  statement: Ast,
+  origin: SqlOrigin,
+  parsed: Map<string, Ast>,
+  path: readonly string[],
+): Promise<PlainViews> {
+  const found: { key: string; sql: string; schema: string }[] = [];
+  forEachTable(statement, (table) => {
+    const target = resolve(context, table, path);
+    if (target?.kind === "plain" && !parsed.has(target.key)) {
+      const { view } = target;
+      const sql = view.aliases === "" ? view.sql : `SELECT * FROM (${view.sql}) AS aliased(${view.aliases})`;
+      found.push({ key: target.key, sql, schema: view.schema });
+    }
+  });
+  for (const view of found) {
+    if (parsed.has(view.key)) continue;
+    const tree = await parseSelect(context.session, view.sql, origin);
+    parsed.set(view.key, tree);
+    await parsePlainViews(context, tree, origin, parsed, [view.schema, "main"]);
+  }
+  return parsed;
+}
+
+function forEachTable(value: AstValue, visit: (table: Ast) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value as readonly AstValue[]) forEachTable(item, visit);
+  } else if (isAst(value)) {
+    if (value["type"] === "BASE_TABLE") visit(value);
+    for (const part of Object.values(value)) forEachTable(part, visit);
+  }
+}
+
+type Target =
+  | { readonly kind: "source"; readonly source: SourceRef }
+  | { readonly kind: "plain"; readonly key: string; readonly view: { schema: string; sql: string; aliases: string } };
+
+function resolve(context: BindContext, table: Ast, path: readonly string[]): Target | undefined {
+  const name = text(table, "table_name");
+  const schema = text(table, "schema_name");
+  const catalog = text(table, "catalog_name");
+  if (catalog !== "" && !sameName(catalog, LAKE_NAME)) return undefined;
+  const schemas = schema === "" ? [...path, context.schema] : [schema];
+  for (const candidate of schemas) {
+    const target = resolveIn(context, candidate, name);
+    if (target !== undefined) return target;
+  }
+  // `lake.table`: DuckDB also reads a two-part name as catalog and table.
+  return catalog === "" && sameName(schema, LAKE_NAME) ? resolveIn(context, "main", name) : undefined;
+}
+
+function resolveIn(context: BindContext, schema: string, name: string): Target | undefined {
+  const table = context.objects.table(schema, name);
+  if (table !== undefined) {
+    const source = { kind: "table", name: sourceName(table.schema, table.table), schema: table.schema, table: table.table } as const;
+    return { kind: "source", source };
+  }
+  const view = sameName(schema, context.schema) ? context.views.find((candidate) => sameName(candidate, name)) : undefined;
+  if (view !== undefined) {
+    return { kind: "source", source: { kind: "view", name: sourceName(context.schema, view), schema: context.schema, table: view } };
+  }
+  const plain = context.objects.view(schema, name);
+  return plain === undefined ? undefined : { kind: "plain", key: sourceName(plain.schema, plain.view).toLowerCase(), view: plain };
+}
+
+class Binder {
+  private readonly open: string[] = [];
+
+  constructor(
+    private readonly context: BindContext,
+    private readonly origin: SqlOrigin,
+    private readonly plainViews: PlainViews,
+    private readonly sources: Map<string, SourceRef>,
+  ) {}
+
+  statement(statement: Ast, common: ReadonlySet<string>, path: readonly string[]): Ast {
+    return { ...statement, node: this.query(child(statement, "node"), common, path) };
+  }
+
+  /** A query node: names of its common table expressions hide tables. */
+  private query(node: Ast, outer: ReadonlySet<string>, path: readonly string[]): Ast {
+    const common = new Set(outer);
+    if (node["type"] === "RECURSIVE_CTE_NODE") common.add(text(node, "cte_name").toLowerCase());
+    const map = optionalChild(node, "cte_map");
+    const entries = (map === undefined ? [] : children(map, "map")).map((entry) => {
+      const bound = mapParts(entry, (part) => this.part(part, new Set(common), path));
+      common.add(text(entry, "key").toLowerCase());
+      return bound;
+    });
+    const rest = map === undefined ? node : { ...node, cte_map: null };
+    const bound = mapParts(rest, (part) => this.part(part, common, path));
+    return map === undefined ? bound : { ...bound, cte_map: { ...map, map: entries } };
+  }
+
+  private part(node: Ast, common: ReadonlySet<string>, path: readonly string[]): Ast | undefined {
+    if (typeof node["type"] === "string" && node["type"].endsWith("_NODE")) return this.query(node, common, path);
+    if (node["type"] === "BASE_TABLE") return this.table(node, common, path);
+    if (node["type"] === "TABLE_FUNCTION") this.checkTableFunction(child(node, "function"));
+    if (node["class"] === "FUNCTION") this.checkFunction(text(node, "function_name"));
+    return undefined;
+  }
+
+  private table(node: Ast, common: ReadonlySet<string>, path: readonly string[]): Ast {
+    const name = text(node, "table_name");
+    const qualified = text(node, "schema_name") !== "" || text(node, "catalog_name") !== "";
+    if (!qualified && common.has(name.toLowerCase())) return node;
+    const target = resolve(this.context, node, path);
+    if (target === undefined) throw this.missing(node);
+    if (target.kind === "plain") return this.plainView(node, target.key, target.view.schema);
+    const { source } = target;
+    this.sources.set(source.name, source);
+    return { ...node, ivm_source: source.name, ivm_schema: source.schema, ivm_catalog: LAKE_NAME };
+  }
+
+  private plainView(node: Ast, key: string, schema: string): Ast {
+    const statement = this.plainViews.get(key);
+    if (statement === undefined || this.open.includes(key)) throw this.missing(node);
+    this.open.push(key);
+    const bound = this.statement(statement, new Set(), [schema, "main"]);
+    this.open.pop();
+    const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
+    return subqueryTable(bound, text(node, "alias") || text(node, "table_name"), aliases);
+  }
+
+  private missing(node: Ast): DefinitionError {
+    const written = [text(node, "catalog_name"), text(node, "schema_name"), text(node, "table_name")].filter((part) => part !== "");
+    const name = written.join(".");
+    return new DefinitionError("table_missing", `View ${this.origin.view}: the lake has no table or view ${name}.`, {
+      subject: { ...subjectOf(this.origin), table: name },
+      hint: "Tables are looked up in the schema main unless the name has another schema.",
+    });
+  }
+
+  private checkFunction(written: string): void {
+    const name = written.toLowerCase();
+    if (!this.context.functions.volatile.has(name)) return;
+    throw new DefinitionError(
+      "volatile_function",
+      `View ${this.origin.view}: ${name}() gives another answer at every call, so the view would have no single right content.`,
+      { subject: subjectOf(this.origin), hint: `Remove ${name}(), or compute its value once and store it in a table.` },
+    );
+  }
+
+  private checkTableFunction(call: Ast): void {
+    const name = text(call, "function_name").toLowerCase();
+    if (PURE_TABLE_FUNCTIONS.has(name)) return;
+    throw new DefinitionError(
+      "reads_outside_lake",
+      `View ${this.origin.view}: ${name}() reads something that has no snapshots, so a change of it can't be noticed.`,
+      { subject: subjectOf(this.origin), hint: "Load the data into a table of the lake and read that." },
+    );
+  }
+}
+
+/** The tables of a bound statement replaced, each by what `replace` gives for its source. */
+export function replaceSources(statement: Ast, replace: (source: string, node: Ast) => Ast): Ast {
+  const replaced: { schema: string; table: string }[] = [];
+  const change = (node: Ast): Ast | undefined => {
+    const source = node["type"] === "BASE_TABLE" ? text(node, "ivm_source") : "";
+    if (source === "") return undefined;
+    const { ivm_source, ivm_schema, ivm_catalog, ...plain } = node;
+    const result = replace(source, plain);
+    if (result["type"] !== "BASE_TABLE") replaced.push({ schema: text(node, "ivm_schema"), table: text(node, "table_name") });
+    return result;
+  };
+  const changed = mapParts(statement, change);
+  if (replaced.length === 0) return changed;
+  // A subquery has no schema: `schema.view.column` becomes `view.column`.
+  return mapParts(changed, (node) => {
+    const names = node["class"] === "COLUMN_REF" ? (node["column_names"] as readonly string[]) : [];
+    const [schema = "", table = ""] = names;
+    const hit = names.length > 2 && replaced.some((item) => sameName(item.schema, schema) && sameName(item.table, table));
+    return hit ? { ...node, column_names: names.slice(1) } : undefined;
+  });
+}

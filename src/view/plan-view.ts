@@ -1,0 +1,185 @@
+import type { Session } from "../engine/session.js";
+import { Lowering } from "../plan/lower.js";
+import { prune } from "../plan/prune.js";
+import {
+  type Aggregate,
+  type ColumnId,
+  columnExpression,
+  inputsOf,
+  outputOf,
+  type Relation,
+  type UnionAll,
+  withInputs,
+} from "../plan/relation.js";
+import { Unsupported } from "../plan/unsupported.js";
+import { renderRelation } from "../render/relation.js";
+import { type Ast, child } from "../sql/ast.js";
+import type { FunctionCatalog } from "../sql/functions.js";
+import { printExpressions, printStatement } from "../sql/parse.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { Reason } from "../types.js";
+
+/** A column of a source or of a view's result, with DuckDB's name of its type. */
+export interface TypedColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** A definition in the algebra; plain data that is stored with the definition. */
+export interface ViewPlan {
+  readonly relation: Relation;
+  /** The ids of the visible columns, in their order. */
+  readonly output: readonly ColumnId[];
+  readonly types: Readonly<Record<ColumnId, string>>;
+  /** Where the numbering of new column ids goes on. */
+  readonly nextId: number;
+}
+
+export type PlanResult = { readonly plan: ViewPlan } | { readonly plan: null; readonly reason: Reason };
+
+export type SourceColumnTypes = (source: string) => readonly TypedColumn[];
+
+/** Plans a bound statement; a form without an incremental rule gives the reason instead. */
+export async function planView(
+  session: Session,
+  statement: Ast,
+  functions: FunctionCatalog,
+  columnsOf: SourceColumnTypes,
+  expected: readonly TypedColumn[],
+): Promise<PlanResult> {
+  const lowering = new Lowering(functions, (source) => columnsOf(source).map((column) => column.name));
+  try {
+    const query = lowering.query(child(statement, "node"), new Map());
+    const output = query.columns.map((column) => column.id);
+    await print(session, lowering);
+    // Through JSON: the printed text is copied in, and the plan is proved to be plain data.
+    const printed = JSON.parse(JSON.stringify(query.relation)) as Relation;
+    const pruned = prune(printed, new Set(output));
+    const typed = await annotate(session, numberScans(pruned), columnsOf);
+    checkTypes(output, typed.types, expected);
+    return { plan: { ...typed, output, nextId: lowering.ids.position } };
+  } catch (error) {
+    if (error instanceof Unsupported) return { plan: null, reason: error.reason };
+    throw error;
+  }
+}
+
+async function print(session: Session, lowering: Lowering): Promise<void> {
+  const expressions = lowering.unprinted.filter((item) => !item.statement);
+  const texts = await printExpressions(session, expressions.map((item) => item.ast));
+  expressions.forEach((item, index) => {
+    item.target.sql = texts[index] ?? "";
+  });
+  for (const item of lowering.unprinted) {
+    if (item.statement) item.target.sql = await printStatement(session, item.ast);
+  }
+}
+
+/** Numbers the scans anew from 1, in the order of the plan. */
+function numberScans(relation: Relation): Relation {
+  let next = 0;
+  const number = (node: Relation): Relation => {
+    if (node.kind === "scan") {
+      next += 1;
+      return { ...node, occurrence: next };
+    }
+    return withInputs(node, inputsOf(node).map(number));
+  };
+  return number(relation);
+}
+
+/**
+ * Has DuckDB bind each operator over stand-ins for its inputs, which gives every column's type without touching the
+ * lake; branches of a union get the casts that the union as a whole would make.
+ */
+async function annotate(
+  session: Session,
+  root: Relation,
+  columnsOf: SourceColumnTypes,
+): Promise<{ relation: Relation; types: Record<ColumnId, string> }> {
+  const types: Record<ColumnId, string> = {};
+  const visit = async (node: Relation): Promise<Relation> => {
+    if (node.kind === "scan") {
+      const columns = columnsOf(node.source);
+      for (const column of node.columns) {
+        types[column.id] = columns.find((candidate) => candidate.name === column.name)?.type ?? "VARCHAR";
+      }
+      return node;
+    }
+    const inputs: Relation[] = [];
+    for (const input of inputsOf(node)) inputs.push(await visit(input));
+    const typed = withInputs(node, inputs);
+    const newColumns = outputOf(typed).filter((id) => types[id] === undefined);
+    if (newColumns.length === 0) return typed;
+    const standIns = withInputs(typed, inputs.map((input) => standIn(outputOf(input), types)));
+    const sql = renderRelation(standIns, NO_LEAVES);
+    const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
+    for (const column of described) types[column.column_name] ??= column.column_type;
+    if (typed.kind === "aggregate") await annotateArguments(session, typed, types);
+    return typed.kind === "union-all" ? castBranches(typed, types) : typed;
+  };
+  const relation = await visit(root);
+  return { relation, types };
+}
+
+/** The type of each aggregate's first argument, under the key that `argumentKey` gives. */
+async function annotateArguments(session: Session, node: Aggregate, types: Record<ColumnId, string>): Promise<void> {
+  const columns = node.calls.flatMap((call) => {
+    const [argument] = call.arguments;
+    return argument === undefined ? [] : [{ id: argumentKey(call.id), expression: argument }];
+  });
+  if (columns.length === 0) return;
+  const input = standIn(outputOf(node.input), types);
+  const sql = renderRelation({ kind: "project", input, columns }, NO_LEAVES);
+  const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
+  for (const column of described) types[column.column_name] = column.column_type;
+}
+
+/** Where `ViewPlan.types` has the type of the first argument of an aggregate call. */
+export function argumentKey(call: ColumnId): string {
+  return `${call}.argument`;
+}
+
+const NO_LEAVES = {
+  scan: (): string => {
+    throw new TypeError("a scan has no stand-in");
+  },
+  deltaScan: (): string => {
+    throw new TypeError("a delta scan has no stand-in");
+  },
+};
+
+function standIn(columns: readonly ColumnId[], types: Readonly<Record<ColumnId, string>>): Relation {
+  const list = columns.map((id) => `CAST(NULL AS ${types[id] ?? "INTEGER"}) AS ${quoteIdentifier(id)}`);
+  return { kind: "constant", sql: `SELECT ${list.length === 0 ? "1" : list.join(", ")}`, columns };
+}
+
+function castBranches(union: UnionAll, types: Readonly<Record<ColumnId, string>>): UnionAll {
+  return {
+    ...union,
+    branches: union.branches.map((branch) => {
+      const differs = branch.columns.some((id, index) => types[id] !== types[union.columns[index] ?? ""]);
+      if (!differs) return branch;
+      const columns = branch.columns.map((id, index) => {
+        const target = union.columns[index] ?? "";
+        return { id: target, expression: { sql: `CAST(${columnExpression(id).sql} AS ${types[target]})`, columns: [id] } };
+      });
+      return { columns: union.columns, input: { kind: "project", input: branch.input, columns } };
+    }),
+  };
+}
+
+/** The plan must give what DuckDB itself says of the definition; else the definition is not ours to rewrite. */
+function checkTypes(
+  output: readonly ColumnId[],
+  types: Readonly<Record<ColumnId, string>>,
+  expected: readonly TypedColumn[],
+): void {
+  const mismatch = expected.find((column, index) => types[output[index] ?? ""] !== column.type);
+  if (mismatch !== undefined || output.length !== expected.length) {
+    throw new Unsupported(
+      "plan_mismatch",
+      `the plan does not give the type that DuckDB gives for ${mismatch?.name ?? "every column"}`,
+    );
+  }
+}

@@ -1,0 +1,136 @@
+import { type Engine, LAKE_NAME } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { LakeError } from "../errors.js";
+import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
+import type { StoredDefinition } from "./definition.js";
+import type { Layout } from "./layout.js";
+
+/** The version of the tables in the state schema; a newer one is refused, an older one migrated. */
+export const LAYOUT_VERSION = 1;
+
+/** What stands in the lake for a view now; null before its first refresh. */
+export interface BuiltView {
+  readonly fingerprint: string;
+  readonly layout: Layout;
+  /** The physical table's name in the state schema. */
+  readonly table: string;
+}
+
+export interface StoredView {
+  readonly name: string;
+  /** What was applied last and is refreshed from now on. */
+  readonly definition: StoredDefinition;
+  readonly built: BuiltView | null;
+}
+
+/** How far a view has consumed one source. */
+export interface Cursor {
+  readonly view: string;
+  readonly source: string;
+  readonly snapshot: bigint;
+  readonly tableId: bigint;
+  /** Tells a table from one that took its name later. */
+  readonly tableUuid: string;
+}
+
+/** The progress of a view: one row a view guards against two runs that move it at once. */
+export interface Progress {
+  readonly view: string;
+  readonly horizon: bigint | null;
+  readonly runId: string | null;
+}
+
+export interface State {
+  readonly views: readonly StoredView[];
+  readonly progress: ReadonlyMap<string, Progress>;
+  readonly cursors: readonly Cursor[];
+}
+
+/** The tables of this project in the lake. */
+export class StateTables {
+  constructor(private readonly engine: Engine) {}
+
+  get schema(): string {
+    return this.engine.config.stateSchema ?? "ivm";
+  }
+
+  table(name: string): string {
+    return quotePath([LAKE_NAME, this.schema, name]);
+  }
+
+  async exists(session: Session): Promise<boolean> {
+    const row = await session.row<{ n: bigint }>(
+      `SELECT count(*) AS n FROM duckdb_tables() WHERE database_name = ${quoteLiteral(LAKE_NAME)} AND schema_name = ${quoteLiteral(this.schema)} AND table_name = 'layout'`,
+    );
+    return row.n > 0n;
+  }
+
+  /** Creates the tables where they are missing. @throws LakeError `state_too_new`. */
+  async prepare(session: Session): Promise<void> {
+    if (await this.exists(session)) {
+      await this.checkVersion(session);
+      return;
+    }
+    const schema = quotePath([LAKE_NAME, this.schema]);
+    await session.transaction(async () => {
+      await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+      for (const [name, columns] of Object.entries(TABLES)) await session.run(`CREATE TABLE ${this.table(name)} (${columns})`);
+      // A small inlined delete that races a compaction is lost without a conflict, so nothing that is updated is inlined.
+      await session.run(
+        `CALL ${quoteIdentifier(LAKE_NAME)}.set_option('data_inlining_row_limit', 0, schema => ${quoteLiteral(this.schema)})`,
+      );
+      await session.run(`INSERT INTO ${this.table("layout")} VALUES (${LAYOUT_VERSION}, 0)`);
+      await this.commitMessage(session, "create state tables", { layout: LAYOUT_VERSION });
+    });
+  }
+
+  /** @throws LakeError `state_too_new` where a newer version of this project wrote the tables. */
+  async checkVersion(session: Session): Promise<void> {
+    const row = await session.row<{ version: number }>(`SELECT version FROM ${this.table("layout")}`);
+    if (row.version <= LAYOUT_VERSION) return;
+    throw new LakeError(
+      "state_too_new",
+      `The schema ${this.schema} of the lake has layout ${row.version}; this version of ducklake-ivm knows layout ${LAYOUT_VERSION}.`,
+      { hint: "Use the newer version of ducklake-ivm that wrote it." },
+    );
+  }
+
+  async read(session: Session): Promise<State> {
+    if (!(await this.exists(session))) return { views: [], progress: new Map(), cursors: [] };
+    await this.checkVersion(session);
+    const views = await session.rows<{ name: string; definition: string; built: string | null }>(
+      `SELECT name, definition, built FROM ${this.table("views")} ORDER BY name`,
+    );
+    const progress = await session.rows<Progress>(
+      `SELECT view, horizon, run_id AS "runId" FROM ${this.table("progress")}`,
+    );
+    const cursors = await session.rows<Cursor>(
+      `SELECT view, source, snapshot, table_id AS "tableId", table_uuid AS "tableUuid" FROM ${this.table("cursors")}`,
+    );
+    return {
+      views: views.map((view) => ({
+        name: view.name,
+        definition: JSON.parse(view.definition) as StoredDefinition,
+        built: view.built === null ? null : (JSON.parse(view.built) as BuiltView),
+      })),
+      progress: new Map(progress.map((row) => [row.view, row])),
+      cursors,
+    };
+  }
+
+  /** Names the commit of the open transaction in the lake's history. */
+  async commitMessage(session: Session, message: string, info: Readonly<Record<string, unknown>>): Promise<void> {
+    const extra = JSON.stringify(info, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+    await session.run(
+      `CALL ${quoteIdentifier(LAKE_NAME)}.set_commit_message('ducklake-ivm', ${quoteLiteral(`ducklake-ivm: ${message}`)}, extra_info => ${quoteLiteral(extra)})`,
+    );
+  }
+}
+
+const TABLES: Readonly<Record<string, string>> = {
+  layout: "version INTEGER, applies BIGINT",
+  views: "name VARCHAR, definition VARCHAR, built VARCHAR",
+  progress: "view VARCHAR, horizon BIGINT, run_id VARCHAR, updated_at TIMESTAMP WITH TIME ZONE",
+  cursors: "view VARCHAR, source VARCHAR, snapshot BIGINT, table_id BIGINT, table_uuid VARCHAR",
+  runs: "run_id VARCHAR, view VARCHAR, horizon BIGINT, strategy VARCHAR, reason VARCHAR, sources VARCHAR, terms VARCHAR, rows_inserted BIGINT, rows_deleted BIGINT, elapsed_ms DOUBLE, finished_at TIMESTAMP WITH TIME ZONE",
+};
