@@ -105,10 +105,15 @@ async function writeState(state) {
 
 /** A process id may have gone to another program meanwhile: only a running keeper counts. */
 async function isKeeper(pid) {
-  return execute("ps", ["-o", "args=", "-p", String(pid)]).then(
-    ({ stdout }) => stdout.includes(KEEPER),
-    () => false,
-  );
+  try {
+    const command =
+      process.platform === "linux"
+        ? await readFile(`/proc/${pid}/cmdline`, "utf8")
+        : (await execute("ps", ["-o", "args=", "-p", String(pid)])).stdout;
+    return command.includes(KEEPER);
+  } catch {
+    return false;
+  }
 }
 
 async function main([command, ...names]) {
