@@ -11,7 +11,6 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    globalSetup: ["test/setup/workspace.ts"],
     projects: [
       {
         extends: true,
@@ -19,6 +18,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/**/*.services.test.ts"],
+          globalSetup: ["test/setup/workspace.ts"],
         },
       },
       {
@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: "services",
           include: ["test/**/*.services.test.ts"],
-          globalSetup: ["test/setup/services.ts"],
+          globalSetup: ["test/setup/workspace.ts", "test/setup/services.ts"],
         },
       },
     ],

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -10,8 +10,9 @@ declare module "vitest" {
   }
 }
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const workspace = await mkdtemp(join(tmpdir(), "ducklake-ivm-test-"));
+export function setup(project: TestProject): void {
+  const workspace = mkdtempSync(join(tmpdir(), "ducklake-ivm-test-"));
   project.provide("workspace", workspace);
-  return () => rm(workspace, { recursive: true, force: true, maxRetries: 3 });
+  // Not a tear-down: an interrupted run has none.
+  process.once("exit", () => rmSync(workspace, { recursive: true, force: true }));
 }
