@@ -13,6 +13,7 @@ export class Reference {
     private readonly connection: DuckDBConnection,
     private readonly lake: string,
     private readonly history: History,
+    private readonly tables: readonly string[],
   ) {}
 
   /** `connection` is on the lake's instance and is the oracle's own from now on. */
@@ -26,12 +27,16 @@ export class Reference {
       if (event.kind !== "transaction") continue;
       for (const sql of event.sql) if (sql.startsWith("CREATE ")) await connection.run(sql);
     }
-    return new Reference(connection, lake, history);
+    const reader = await connection.runAndReadAll(
+      "SELECT table_name FROM duckdb_tables() WHERE database_name = 'oracle' AND schema_name = 'main'",
+    );
+    const tables = reader.getRowsJS().map(([name]) => String(name));
+    return new Reference(connection, lake, history, tables);
   }
 
   /** Evaluates the definitions at the snapshot, and holds the answers of the given views for comparison. */
   async evaluate(snapshot: bigint, views: readonly string[]): Promise<void> {
-    for (const table of await this.tables()) {
+    for (const table of this.tables) {
       const source = [this.lake, "main", table].map(identifier).join(".");
       await this.connection.run(
         `CREATE OR REPLACE TABLE ${identifier(table)} AS FROM ${source} AT (VERSION => ${snapshot})`,
@@ -54,12 +59,5 @@ export class Reference {
     if (print(have) !== print(want)) return `columns: expected (${print(want)}), got (${print(have)})`;
     const rows = await differences(this.connection, actual, expected);
     return rows.length === 0 ? null : `rows (+ too many, - missing):\n${rows.map((row) => `    ${row}`).join("\n")}`;
-  }
-
-  private async tables(): Promise<string[]> {
-    const reader = await this.connection.runAndReadAll(
-      `SELECT table_name FROM duckdb_tables() WHERE database_name = '${this.lake}' AND schema_name = 'main'`,
-    );
-    return reader.getRowsJS().map(([name]) => String(name));
   }
 }

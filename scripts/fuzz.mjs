@@ -1,0 +1,18 @@
+/** `npm run fuzz -- --runs N --seed S`: N random histories, the seeds from S upwards. */
+import { parseArgs } from "node:util";
+import { run } from "./prepare.mjs";
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: "string", default: "1000" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
+  },
+});
+for (const [name, value] of Object.entries(values)) {
+  if (!/^[0-9]{1,9}$/.test(value)) throw new TypeError(`--${name} must be a whole number below a thousand million`);
+}
+console.log(`${values.runs} histories from seed ${values.seed}`);
+process.env.IVM_FUZZ_RUNS = values.runs;
+process.env.IVM_FUZZ_SEED = values.seed;
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.fuzz.config.ts"];
+process.exitCode = await run(process.execPath, vitest);
