@@ -5,46 +5,50 @@
 
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { describe, differences } from "./compare.js";
-import type { History } from "./history.js";
 import { identifier } from "./print.js";
+
+export interface ReferenceView {
+  readonly name: string;
+  readonly sql: string;
+}
 
 export class Reference {
   private constructor(
     private readonly connection: DuckDBConnection,
     private readonly lake: string,
-    private readonly history: History,
-    private readonly tables: readonly string[],
+    private readonly views: readonly ReferenceView[],
   ) {}
 
-  /** `connection` is on the lake's instance and is the oracle's own from now on. */
-  static async create(connection: DuckDBConnection, lake: string, history: History): Promise<Reference> {
+  /**
+   * `connection` is on the lake's instance and is the oracle's own from now on. `views` come in the order in which
+   * they read each other; `ddl` makes what else the definitions name, such as ordinary views.
+   */
+  static async create(
+    connection: DuckDBConnection,
+    lake: string,
+    views: readonly ReferenceView[],
+    ddl: readonly string[] = [],
+  ): Promise<Reference> {
     // Reads of older snapshots are wrong after a rewrite of files when these rules are on.
     await connection.run("SET disabled_optimizers = 'statistics_propagation,compressed_materialization'");
     await connection.run("ATTACH ':memory:' AS oracle");
     await connection.run("USE oracle");
     await connection.run("CREATE SCHEMA held");
-    for (const event of history.setup) {
-      if (event.kind !== "transaction") continue;
-      for (const sql of event.sql) if (sql.startsWith("CREATE ")) await connection.run(sql);
-    }
-    const reader = await connection.runAndReadAll(
-      "SELECT table_name FROM duckdb_tables() WHERE database_name = 'oracle' AND schema_name = 'main'",
-    );
-    const tables = reader.getRowsJS().map(([name]) => String(name));
-    return new Reference(connection, lake, history, tables);
+    for (const sql of ddl) await connection.run(sql);
+    return new Reference(connection, lake, views);
   }
 
   /** Evaluates the definitions at the snapshot, and holds the answers of the given views for comparison. */
-  async evaluate(snapshot: bigint, views: readonly string[]): Promise<void> {
-    for (const table of this.tables) {
+  async evaluate(snapshot: bigint, held: readonly string[]): Promise<void> {
+    for (const table of await this.tables()) {
       const source = [this.lake, "main", table].map(identifier).join(".");
       await this.connection.run(
         `CREATE OR REPLACE TABLE ${identifier(table)} AS FROM ${source} AT (VERSION => ${snapshot})`,
       );
     }
-    for (const { name, sql } of this.history.views) {
+    for (const { name, sql } of this.views) {
       await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${sql}`);
-      if (!views.includes(name)) continue;
+      if (!held.includes(name)) continue;
       await this.connection.run(`CREATE OR REPLACE TABLE held.${identifier(name)} AS FROM ${identifier(name)}`);
     }
   }
@@ -59,5 +63,13 @@ export class Reference {
     if (print(have) !== print(want)) return `columns: expected (${print(want)}), got (${print(have)})`;
     const rows = await differences(this.connection, actual, expected);
     return rows.length === 0 ? null : `rows (+ too many, - missing):\n${rows.map((row) => `    ${row}`).join("\n")}`;
+  }
+
+  /** The base tables that the lake has now. */
+  private async tables(): Promise<string[]> {
+    const reader = await this.connection.runAndReadAll(
+      `SELECT table_name FROM duckdb_tables() WHERE database_name = '${this.lake}' AND schema_name = 'main'`,
+    );
+    return reader.getRowsJS().map(([name]) => String(name));
   }
 }

@@ -43,7 +43,9 @@ class Run {
     const { inlining, setup, views } = this.history;
     if (inlining !== null) await this.writer.run(`CALL lake.set_option('data_inlining_row_limit', ${inlining})`);
     for (const event of setup) await this.apply(event, "setup");
-    this.reference = await Reference.create(oracle, this.lake.name, this.history);
+    const ddl = setup.flatMap((event) => (event.kind === "transaction" ? event.sql : []));
+    const plainViews = ddl.filter((sql) => sql.startsWith("CREATE VIEW "));
+    this.reference = await Reference.create(oracle, this.lake.name, views, plainViews);
     await called("define", () => this.lake.define(views));
   }
 
