@@ -19,6 +19,14 @@ export async function requireSnapshot(session: Session, engine: Engine, snapshot
   });
 }
 
+/** When a snapshot was committed, as text with its time zone. */
+export async function commitTime(session: Session, engine: Engine, snapshot: bigint): Promise<string> {
+  const row = await session.row<{ time: string }>(
+    `SELECT max(snapshot_time)::VARCHAR AS time FROM ${engine.metadataTable("ducklake_snapshot")} WHERE snapshot_id = ${snapshot}`,
+  );
+  return row.time;
+}
+
 /** Those of the snapshots that the catalog still has. */
 export async function existingSnapshots(
   session: Session,

@@ -16,10 +16,8 @@ export interface SourceDeltaRequest {
   readonly reason: Reason | null;
   /** The table's columns that are read. */
   readonly columns: readonly string[];
-  /** The columns of the delta, which `shape` gives. */
-  readonly output: readonly string[];
-  /** From rows of the table with their weight to rows of the delta: a whole SELECT over the given one. */
-  readonly shape: (rows: string) => string;
+  /** Where the delta's rows are not the table's own: its columns, and a SELECT that makes them from the table's. */
+  readonly shape?: { readonly columns: readonly string[]; readonly select: (rows: string) => string };
   /** Name of the temporary table to fill. */
   readonly target: string;
 }
@@ -73,23 +71,28 @@ async function result(
   return { rows: row.n, method, reason, sourceRows };
 }
 
-/** Fills the target and gives the sum of the weights before anything was shaped or dropped. */
+/** Fills the target and gives the sum of the weights before any row was shaped or left out. */
 async function fill(session: Session, request: SourceDeltaRequest, rows: string): Promise<bigint> {
-  const raw = quotePath(["temp", `${request.target}_raw`]);
   const target = quotePath(["temp", request.target]);
-  const columns = request.columns.map(quoteIdentifier);
-  const weight = quoteIdentifier(WEIGHT);
   // Consolidated before it is used: a row that was written and removed within the window is no change.
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${raw} AS ${consolidate(columns, weight, rows)}`);
-  const sum = await session.row<{ total: bigint | null }>(`SELECT CAST(sum(${weight}) AS BIGINT) AS total FROM ${raw}`);
-  const output = request.output.map(quoteIdentifier);
-  const shaped = request.shape(`SELECT * FROM ${raw}`);
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${target} AS ${consolidate(output, weight, shaped)}`);
-  await session.run(`DROP TABLE ${raw}`);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${target} AS ${consolidate(request.columns, rows)}`);
+  const sum = await session.row<{ total: bigint | null }>(
+    `SELECT CAST(sum(${quoteIdentifier(WEIGHT)}) AS BIGINT) AS total FROM ${target}`,
+  );
+  if (request.shape !== undefined) {
+    const raw = quotePath(["temp", `${request.target}_raw`]);
+    await session.run(`DROP TABLE IF EXISTS ${raw}`);
+    await session.run(`ALTER TABLE ${target} RENAME TO ${quoteIdentifier(`${request.target}_raw`)}`);
+    const shaped = request.shape.select(`SELECT * FROM ${raw}`);
+    await session.run(`CREATE TEMP TABLE ${target} AS ${consolidate(request.shape.columns, shaped)}`);
+    await session.run(`DROP TABLE ${raw}`);
+  }
   return sum.total ?? 0n;
 }
 
-function consolidate(columns: readonly string[], weight: string, rows: string): string {
+function consolidate(names: readonly string[], rows: string): string {
+  const columns = names.map(quoteIdentifier);
+  const weight = quoteIdentifier(WEIGHT);
   const groups = columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`;
   const total = `CAST(sum(${weight}) AS BIGINT) AS ${weight}`;
   return `SELECT ${[...columns, total].join(", ")} FROM (${rows}) ${groups} HAVING sum(${weight}) <> 0`;

@@ -95,17 +95,19 @@ export class StateTables {
     );
   }
 
-  async read(session: Session): Promise<State> {
+  /** Definitions and progress, as they are now or as they were at a snapshot. */
+  async read(session: Session, snapshot?: bigint): Promise<State> {
     if (!(await this.exists(session))) return { views: [], progress: new Map(), cursors: [] };
     await this.checkVersion(session);
+    const at = snapshot === undefined ? "" : ` AT (VERSION => ${snapshot})`;
     const views = await session.rows<{ name: string; definition: string; built: string | null }>(
-      `SELECT name, definition, built FROM ${this.table("views")} ORDER BY name`,
+      `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
     );
     const progress = await session.rows<Progress>(
-      `SELECT view, horizon, run_id AS "runId" FROM ${this.table("progress")}`,
+      `SELECT view, horizon, run_id AS "runId" FROM ${this.table("progress")}${at}`,
     );
     const cursors = await session.rows<Cursor>(
-      `SELECT view, source, snapshot, table_id AS "tableId", table_uuid AS "tableUuid" FROM ${this.table("cursors")}`,
+      `SELECT view, source, snapshot, table_id AS "tableId", table_uuid AS "tableUuid" FROM ${this.table("cursors")}${at}`,
     );
     return {
       views: views.map((view) => ({

@@ -1,0 +1,16 @@
+export {
+  ConfigError,
+  ConflictError,
+  DefinitionError,
+  EngineError,
+  type ErrorSubject,
+  InternalError,
+  InterruptedError,
+  IvmError,
+  type IvmErrorOptions,
+  LakeError,
+  RefreshError,
+} from "./errors.js";
+export { type Lake, type OpenOptions, open } from "./lake.js";
+export type { LogFields, Logger } from "./logger.js";
+export type * from "./types.js";

@@ -1,0 +1,130 @@
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { Engine, LAKE_NAME } from "./engine/lake.js";
+import type { Session } from "./engine/session.js";
+import type { Logger } from "./logger.js";
+import { explainView } from "./refresh/explain.js";
+import { selectViews } from "./refresh/order.js";
+import { type RunContext, startRun } from "./refresh/plan-run.js";
+import { runRefresh } from "./refresh/run.js";
+import { statusOfViews } from "./refresh/status.js";
+import { verifyViews } from "./refresh/verify.js";
+import { type FunctionCatalog, loadFunctions } from "./sql/functions.js";
+import type {
+  DefineOptions,
+  DefineResult,
+  ExplainResult,
+  LakeConfig,
+  RefreshOptions,
+  RefreshResult,
+  VerifyResult,
+  ViewDefinition,
+  ViewStatus,
+} from "./types.js";
+import { applyDefinitions } from "./view/apply.js";
+import { StateTables } from "./view/state.js";
+
+export interface OpenOptions {
+  /**
+   * An instance of DuckDB to work in, for programs that have one already. It stays the caller's to close. Two
+   * optimizer rules are switched off in it, because they read old versions wrongly.
+   */
+  readonly instance?: DuckDBInstance;
+  readonly logger?: Logger;
+}
+
+/**
+ * Attaches a lake.
+ * @throws LakeError where catalog or storage can't be reached; EngineError where an extension can't be had.
+ */
+export async function open(config: LakeConfig, options: OpenOptions = {}): Promise<Lake> {
+  return new Lake(await Engine.open(config, options));
+}
+
+/** An attached lake and its materialized views. One call at a time: calls wait for each other. */
+export class Lake implements AsyncDisposable {
+  /** The catalog's name on connections that `connect` gives. */
+  readonly name = LAKE_NAME;
+  private readonly tables: StateTables;
+  private functions: FunctionCatalog | undefined;
+  private queue: Promise<unknown> = Promise.resolve();
+
+  /** @internal Use `open`. */
+  constructor(private readonly engine: Engine) {
+    this.tables = new StateTables(engine);
+  }
+
+  /** A new connection to the same instance, with the lake in use. The caller closes it. */
+  async connect(): Promise<DuckDBConnection> {
+    return (await this.engine.session()).connection;
+  }
+
+  /**
+   * Registers definitions: new ones are created, changed ones are rebuilt by the next refresh, and views that are not
+   * among them are dropped only with `drop`. Nothing is written where any definition is wrong.
+   * @throws DefinitionError for a definition that is wrong or has no single answer.
+   */
+  define(definitions: readonly ViewDefinition[], options: DefineOptions = {}): Promise<DefineResult> {
+    return this.exclusive(async (session) => {
+      this.functions ??= await loadFunctions(session);
+      return applyDefinitions(session, this.engine, this.tables, this.functions, definitions, options);
+    });
+  }
+
+  /**
+   * Brings views, with everything they read, to one horizon. A view that fails is reported in the result and stops
+   * only those that read it.
+   * @throws ConfigError for an unknown view, LakeError for a snapshot that does not exist, InterruptedError.
+   */
+  refresh(options: RefreshOptions = {}): Promise<RefreshResult> {
+    return this.exclusive((session) => runRefresh(() => this.start(session, options.toSnapshot), options));
+  }
+
+  /** How a view is kept and what a refresh would do with it now. @throws ConfigError for an unknown view. */
+  explain(view: string): Promise<ExplainResult> {
+    return this.exclusive(async (session) => {
+      const run = await this.start(session, undefined);
+      const [found] = selectViews(run.state.views, [view]).slice(-1);
+      if (found === undefined) throw new TypeError("selectViews gives the asked view last");
+      return explainView(run, found);
+    });
+  }
+
+  /** Recomputes views at their own horizons and compares. @throws ConfigError for an unknown view. */
+  verify(views?: readonly string[]): Promise<VerifyResult[]> {
+    return this.exclusive((session) => verifyViews(session, this.engine, this.tables, views));
+  }
+
+  /** Where each view stands against the lake as it is now. */
+  status(): Promise<ViewStatus[]> {
+    return this.exclusive(async (session) => {
+      const run = await this.start(session, undefined);
+      return statusOfViews(run, selectViews(run.state.views, undefined));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.queue;
+    this.engine.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {
+    return startRun(session, this.engine, this.tables, toSnapshot);
+  }
+
+  private exclusive<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    const result = this.queue.then(async () => {
+      const session = await this.engine.session();
+      try {
+        return await work(session);
+      } finally {
+        session.close();
+      }
+    });
+    this.queue = result.catch(() => undefined);
+    return result;
+  }
+}

@@ -1,0 +1,79 @@
+import { WEIGHT } from "../catalog/source-delta.js";
+import type { Session } from "../engine/session.js";
+import { derive } from "../delta/derive.js";
+import { ColumnIds } from "../plan/relation.js";
+import { renderConsolidated, renderRelation } from "../render/relation.js";
+import type { Ast } from "../sql/ast.js";
+import { parseJson } from "../sql/json.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { StoredDefinition } from "../view/definition.js";
+import type { ViewPlan } from "../view/plan-view.js";
+import { pinTime } from "../view/time.js";
+import { DIFFERENCE, fillDifference, presentRows } from "./difference.js";
+import { foldGroups } from "./fold.js";
+import { type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
+
+export interface ComputeInput {
+  readonly session: Session;
+  readonly definition: StoredDefinition;
+  readonly sources: ReadonlyMap<string, RunSource>;
+  /** The physical table, as it stands in FROM. */
+  readonly table: string;
+  /** The horizon's commit time, for definitions that ask for the time. */
+  readonly instant: string | null;
+}
+
+/** A SELECT of the physical rows (values, not as stored) that the definition gives over the sources at the horizon. */
+export async function physicalRows(input: ComputeInput): Promise<string> {
+  const { definition, session, sources } = input;
+  const { layout } = definition;
+  if (layout.groups !== null) {
+    const rows = renderRelation(layout.groups.aggregate, new SourceLeaves(sources));
+    return `SELECT ${layout.columns.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`).join(", ")} FROM (\n${rows}\n)`;
+  }
+  const statement = statementOf(definition);
+  const pinned = input.instant === null ? statement : pinTime(statement, input.instant);
+  const sql = await statementAtHorizon(session, pinned, sources);
+  return namedRows(definition, sql);
+}
+
+export function statementOf(definition: StoredDefinition): Ast {
+  return parseJson(definition.statement) as Ast;
+}
+
+/** The statement's rows under the view's own column names. */
+export function namedRows(definition: StoredDefinition, sql: string): string {
+  const columns = definition.columns.map((column) => quoteIdentifier(column.name)).join(", ");
+  return `SELECT ${columns} FROM (${sql}) AS rows(${columns})`;
+}
+
+/** Fills DIFFERENCE with all that is wrong in the physical table: what it should hold minus what it holds. */
+export async function computeRecompute(input: ComputeInput): Promise<void> {
+  const { layout } = input.definition;
+  await fillDifference(input.session, layout, await physicalRows(input), presentRows(layout, input.table));
+}
+
+/** Fills DIFFERENCE from the deltas of the sources. */
+export async function computeIncremental(input: ComputeInput, plan: ViewPlan): Promise<void> {
+  const { layout } = input.definition;
+  const context = deltaContext(plan, input.sources);
+  const leaves = new SourceLeaves(input.sources);
+  if (layout.groups !== null) {
+    await foldGroups({ ...input, layout, groups: layout.groups, plan, context, leaves });
+    return;
+  }
+  const terms = derive(plan.relation, context);
+  const sql = renderConsolidated(terms, plan.output, leaves);
+  const columns = layout.columns.map((column, index) => `${quoteIdentifier(plan.output[index] ?? "")} AS ${quoteIdentifier(column.name)}`);
+  await input.session.run(
+    `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(DIFFERENCE)} AS SELECT ${columns.join(", ")}, "weight" AS ${quoteIdentifier(WEIGHT)} FROM (\n${sql}\n)`,
+  );
+}
+
+export function deltaContext(plan: ViewPlan, sources: ReadonlyMap<string, RunSource>) {
+  return {
+    changed: (source: string): boolean => (sources.get(source)?.delta ?? null) !== null,
+    ids: new ColumnIds(plan.nextId),
+    typeOf: (id: string): string => plan.types[id] ?? "VARCHAR",
+  };
+}

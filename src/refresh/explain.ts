@@ -1,0 +1,133 @@
+import type { WindowState } from "../catalog/window.js";
+import { derive } from "../delta/derive.js";
+import { type Expression, type Relation, scansOf } from "../plan/relation.js";
+import { renderRelation } from "../render/relation.js";
+import type { ExplainNode, ExplainResult, ExplainTerm } from "../types.js";
+import type { Layout } from "../view/layout.js";
+import type { ViewPlan } from "../view/plan-view.js";
+import type { StoredView } from "../view/state.js";
+import { deltaContext, statementOf } from "./compute.js";
+import { type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
+import { type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
+
+/** How a view is kept, and what a refresh would do with it now. */
+export async function explainView(run: RunContext, view: StoredView): Promise<ExplainResult> {
+  const { definition, built } = view;
+  const planned = built === null ? null : await planViewRun(run, view);
+  const sources = new Map((planned === null ? [] : runSources(planned)).map((source) => [source.name, source]));
+  const { plan } = definition;
+  return {
+    view: view.name,
+    strategy: plan === null || definition.refresh === "full" ? "recompute" : "incremental",
+    reasons: [...definition.reasons, ...(planned?.reason === null || planned === null ? [] : [planned.reason])],
+    horizon: run.state.progress.get(view.name)?.horizon ?? null,
+    plan: plan === null ? null : describe(plan.relation, definition.layout),
+    terms: plan === null || planned === null ? [] : explainTerms(plan, planned, sources),
+    recomputeSql: planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
+  };
+}
+
+/** Every source with a delta, as if each had changed: the terms of those that did not are shown as skipped. */
+function runSources(planned: PlannedView): RunSource[] {
+  return planned.sources.map((source, index) => ({
+    name: source.defined.name,
+    table: source.table,
+    layout: source.layout,
+    from: source.from ?? source.to,
+    to: source.to,
+    delta: source.state.kind === "unchanged" ? null : `ivm_delta_${index + 1}`,
+  }));
+}
+
+function explainTerms(plan: ViewPlan, planned: PlannedView, sources: ReadonlyMap<string, RunSource>): ExplainTerm[] {
+  const terms = derive(plan.relation, deltaContext(plan, sources));
+  const leaves = new SourceLeaves(sources);
+  return scansOf(plan.relation).map((scan) => {
+    const source = planned.sources.find((candidate) => candidate.defined.name === scan.source);
+    const window = `(${source?.from ?? "start"}, ${source?.to ?? "?"}]`;
+    if (source === undefined || source.state.kind === "unchanged") {
+      return { source: scan.source, alias: scan.alias, status: "skipped", reason: `unchanged in ${window}`, sql: null };
+    }
+    const own = terms.filter((term) => term.occurrences.includes(scan.occurrence));
+    const how = source.state.kind === "rebuild" ? source.state.reason.text : `read by ${methodOf(source.state)}`;
+    const sql = own.map((term) => renderRelation(term.relation, leaves)).join("\nUNION ALL BY NAME\n");
+    return { source: scan.source, alias: scan.alias, status: "ran", reason: `changed in ${window}, ${how}`, sql };
+  });
+}
+
+function methodOf(state: WindowState): string {
+  return state.kind === "changed" ? state.method : "nothing";
+}
+
+/** The plan as a tree with the rule that keeps each node. */
+function describe(relation: Relation, layout: Layout): ExplainNode {
+  return new Describer(layout).node(relation, true);
+}
+
+class Describer {
+  constructor(private readonly layout: Layout) {}
+
+  /** `top`: nothing but projections and filters stands above, so an aggregate's state is stored. */
+  node(relation: Relation, top: boolean): ExplainNode {
+    switch (relation.kind) {
+      case "scan":
+        return leaf("scan", `${relation.source} AS ${relation.alias} (${relation.columns.map((column) => column.name).join(", ")})`, "delta from snapshots");
+      case "constant":
+        return leaf("constant", relation.sql, "never changes");
+      case "filter":
+        return this.unary("filter", relation.predicate.sql, "linear", relation.input, top);
+      case "project":
+        return this.unary("project", relation.columns.map((column) => column.expression.sql).join(", "), "linear", relation.input, top);
+      case "repeat":
+        return this.unary("repeat", relation.count.sql, "linear", relation.input, false);
+      case "union-all":
+        return { operator: "union all", detail: "", strategy: "linear", children: relation.branches.map((branch) => this.node(branch.input, false)) };
+      case "join": {
+        const strategy = `telescoping, ${relation.inputs.length} terms`;
+        return { operator: "inner join", detail: all(relation.predicates), strategy, children: relation.inputs.map((input) => this.node(input, false)) };
+      }
+      case "outer-join":
+        return this.binary(`${relation.side} join`, relation.predicate.sql, "inner join and anti join", relation.left, relation.right);
+      case "semi-join":
+        return this.binary(relation.anti ? "anti join" : "semi join", relation.predicate.sql, "matching rows, new minus old", relation.left, relation.right);
+      case "aggregate":
+        return this.aggregate(relation, top);
+      case "window":
+        return this.unary("window", relation.columns.map((column) => column.expression.sql).join(", "), "affected partitions, new minus old", relation.input, false);
+      case "delta-scan":
+      case "restrict":
+      case "shared":
+        throw new TypeError(`${relation.kind} is no part of a definition`);
+    }
+  }
+
+  private aggregate(relation: Extract<Relation, { kind: "aggregate" }>, top: boolean): ExplainNode {
+    const keys = relation.keys.map((key) => key.expression.sql).join(", ");
+    const calls = relation.calls.map((call) => call.expression.sql).join(", ");
+    const operator = relation.calls.length === 0 && relation.keys.length > 0 ? "distinct" : "aggregate";
+    const detail = [calls, keys === "" ? "" : `by ${keys}`].filter((part) => part !== "").join(" ");
+    return this.unary(operator, detail, top ? this.stored() : "affected groups, new minus old", relation.input, false);
+  }
+
+  private stored(): string {
+    const rules = new Set(this.layout.groups?.states.map((state) => state.rule.rule) ?? []);
+    if (rules.has("reread")) return "affected groups read anew";
+    return rules.has("extreme") ? "folded into stored state; a group that loses its extreme is read anew" : "folded into stored state";
+  }
+
+  private unary(operator: string, detail: string, strategy: string, input: Relation, top: boolean): ExplainNode {
+    return { operator, detail, strategy, children: [this.node(input, top)] };
+  }
+
+  private binary(operator: string, detail: string, strategy: string, left: Relation, right: Relation): ExplainNode {
+    return { operator, detail, strategy, children: [this.node(left, false), this.node(right, false)] };
+  }
+}
+
+function leaf(operator: string, detail: string, strategy: string): ExplainNode {
+  return { operator, detail, strategy, children: [] };
+}
+
+function all(predicates: readonly Expression[]): string {
+  return predicates.map((predicate) => predicate.sql).join(" AND ");
+}

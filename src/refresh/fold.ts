@@ -1,0 +1,226 @@
+import type { DeltaContext } from "../delta/contract.js";
+import { derive } from "../delta/derive.js";
+import { restrictTo } from "../delta/restrict.js";
+import type { Session } from "../engine/session.js";
+import { type ColumnId, type Expression, keepColumns, type NamedExpression, type Relation } from "../plan/relation.js";
+import { type LeafRenderer, renderConsolidated, renderRelation } from "../render/relation.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { GroupState, Layout, StateRule } from "../view/layout.js";
+import type { ViewPlan } from "../view/plan-view.js";
+import { fillDifference, presentRows } from "./difference.js";
+
+/**
+ * Grouped views: the delta of the rows below GROUP BY is summed by group and folded into the stored state of the
+ * groups it touches. Groups whose state can't be folded (an extreme that lost its last copy, or any aggregate without
+ * a folding rule) are evaluated anew from the sources at the horizon, and only those.
+ */
+export interface FoldInput {
+  readonly session: Session;
+  readonly layout: Layout;
+  readonly groups: NonNullable<Layout["groups"]>;
+  readonly plan: ViewPlan;
+  readonly context: DeltaContext;
+  readonly leaves: LeafRenderer;
+  readonly table: string;
+}
+
+const CHANGED_ROWS = "ivm_changed_rows";
+const CHANGED_GROUPS = "ivm_changed_groups";
+const OLD_GROUPS = "ivm_old_groups";
+const FOLDED = "ivm_folded";
+const REREAD = "ivm_reread";
+
+const q = quoteIdentifier;
+
+export async function foldGroups(input: FoldInput): Promise<void> {
+  const { session, groups, layout } = input;
+  const foldable = groups.states.every((state) => state.rule.rule !== "reread");
+  await (foldable ? sumByGroup(input) : collectGroups(input));
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${q(OLD_GROUPS)} AS SELECT data.* FROM (${presentRows(layout, input.table)}) AS data
+     ${groups.keys.length === 0 ? `WHERE EXISTS (SELECT 1 FROM ${q(CHANGED_GROUPS)})` : `SEMI JOIN ${q(CHANGED_GROUPS)} AS changed ON ${matchKeys(input, "data", "changed")}`}`,
+  );
+  const names = layout.columns.map((column) => q(column.name)).join(", ");
+  let after: string;
+  if (foldable) {
+    await fold(input);
+    await session.run(
+      `CREATE OR REPLACE TEMP TABLE ${q(REREAD)} AS SELECT ${[...groups.keys.map(q), "1 AS one"].join(", ")} FROM ${q(FOLDED)} WHERE "reread"`,
+    );
+    const folded = layout.columns.map((column) => `${q(column.id)} AS ${q(column.name)}`).join(", ");
+    const kept = groups.keys.length === 0 ? "" : ` AND ${q(rowsColumn(groups.states))} > 0`;
+    after = `SELECT ${folded} FROM ${q(FOLDED)} WHERE NOT "reread"${kept} UNION ALL SELECT ${names} FROM (${await rereadGroups(input, REREAD)})`;
+  } else {
+    after = await rereadGroups(input, CHANGED_GROUPS);
+  }
+  await fillDifference(session, layout, after, `SELECT ${names} FROM ${q(OLD_GROUPS)}`);
+  for (const table of [CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD]) await session.run(`DROP TABLE IF EXISTS temp.${q(table)}`);
+}
+
+function rowsColumn(states: readonly GroupState[]): ColumnId {
+  const rows = states.find((state) => state.rule.rule === "rows");
+  if (rows === undefined) throw new TypeError("a grouped view has no row count");
+  return rows.id;
+}
+
+/** `IS NOT DISTINCT FROM` on each key: a NULL key is a group like any other. */
+function matchKeys(input: FoldInput, data: string, changed: string): string {
+  const match = input.groups.keys.map((key) => `${data}.${q(nameOf(input.layout, key))} IS NOT DISTINCT FROM ${changed}.${q(key)}`);
+  return match.length === 0 ? "true" : match.join(" AND ");
+}
+
+function nameOf(layout: Layout, id: ColumnId): string {
+  const column = layout.columns.find((candidate) => candidate.id === id);
+  if (column === undefined) throw new TypeError(`no physical column for ${id}`);
+  return column.name;
+}
+
+/** The groups of all changed rows, where no state is folded. */
+async function collectGroups(input: FoldInput): Promise<void> {
+  const { groups, context, leaves } = input;
+  const terms = derive(groups.aggregate.input, context);
+  const selects = terms.map((term) => {
+    const keys: Relation = { kind: "project", input: term.relation, columns: groups.aggregate.keys };
+    return `SELECT ${[...groups.keys.map(q), `1 AS one`].join(", ")} FROM (${renderRelation(keys, leaves)})`;
+  });
+  await input.session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT DISTINCT * FROM (${selects.join(" UNION ALL ")})`);
+}
+
+/** A value that states need of each changed row; equal expressions are taken once. */
+class Inputs {
+  readonly columns: NamedExpression[] = [];
+  private readonly known = new Map<string, ColumnId>();
+
+  constructor(private readonly context: DeltaContext) {}
+
+  take(expression: Expression, name: string): ColumnId {
+    const known = this.known.get(expression.sql);
+    if (known !== undefined) return known;
+    const id = this.context.ids.create(name);
+    this.known.set(expression.sql, id);
+    this.columns.push({ id, expression });
+    return id;
+  }
+}
+
+/** Sums the changed rows by group: the change of each state. */
+async function sumByGroup(input: FoldInput): Promise<void> {
+  const { session, groups, context, leaves } = input;
+  const inputs = new Inputs(context);
+  const changes = groups.states.map((state) => stateChange(state, inputs));
+  const columns = [...groups.aggregate.keys, ...inputs.columns];
+  const ids = columns.map((column) => column.id);
+  const terms = derive(groups.aggregate.input, context).map((term) => ({
+    weight: term.weight,
+    relation: { kind: "project", input: term.relation, columns: [...columns, ...keepColumns([term.weight])] } as const,
+  }));
+  // Consolidated first: an extreme must not be taken from a row that another term takes away again.
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_ROWS)} AS ${renderConsolidated(terms, ids, leaves)}`);
+  const keys = groups.keys.map(q);
+  const groupBy = keys.length === 0 ? "HAVING count(*) > 0" : `GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${[...keys, ...changes.flat()].join(", ")} FROM ${q(CHANGED_ROWS)} ${groupBy}`,
+  );
+}
+
+const change = (id: ColumnId): string => q(`${id} change`);
+const inserted = (id: ColumnId): string => q(`${id} inserted`);
+const deleted = (id: ColumnId): string => q(`${id} deleted`);
+
+function stateChange(state: GroupState, inputs: Inputs): string[] {
+  const { rule, id } = state;
+  switch (rule.rule) {
+    case "rows":
+      return [`CAST(sum("weight") AS BIGINT) AS ${change(id)}`];
+    case "count":
+      return [`CAST(coalesce(sum("weight") FILTER (WHERE ${counted(rule, inputs)}), 0) AS BIGINT) AS ${change(id)}`];
+    case "sum": {
+      const argument = q(inputs.take(rule.argument, "argument"));
+      return [`sum(CAST(${argument} AS ${rule.type}) * "weight") FILTER (WHERE ${counted(rule, inputs)}) AS ${change(id)}`];
+    }
+    case "extreme": {
+      const argument = q(inputs.take(rule.argument, "argument"));
+      const condition = counted(rule, inputs);
+      const extreme = (sign: string): string => `${rule.function}(${argument}) FILTER (WHERE "weight" ${sign} 0 AND ${condition})`;
+      return [`${extreme(">")} AS ${inserted(id)}`, `${extreme("<")} AS ${deleted(id)}`];
+    }
+    case "reread":
+      throw new TypeError("a state without a folding rule is not summed");
+  }
+}
+
+/** The rows that an aggregate takes: its argument is not NULL and its filter holds. */
+function counted(rule: { argument: Expression | null; filter: Expression | null }, inputs: Inputs): string {
+  const conditions: string[] = [];
+  if (rule.argument !== null) conditions.push(`${q(inputs.take(rule.argument, "argument"))} IS NOT NULL`);
+  if (rule.filter !== null) conditions.push(q(inputs.take(rule.filter, "filter")));
+  return conditions.length === 0 ? "true" : conditions.join(" AND ");
+}
+
+/** Old state and change put together, with a mark on the groups that must be read anew. */
+async function fold(input: FoldInput): Promise<void> {
+  const { session, groups, layout } = input;
+  const old = (id: ColumnId): string => `old.${q(nameOf(layout, id))}`;
+  const rereads: string[] = [];
+  const columns = groups.states.map((state) => {
+    const folded = foldState(state.id, state.rule, old);
+    if (folded.reread !== null) rereads.push(folded.reread);
+    return `${folded.value} AS ${q(state.id)}`;
+  });
+  const rows = rowsColumn(groups.states);
+  const alive = `coalesce(${old(rows)}, 0) + changed.${change(rows)} > 0`;
+  const reread = rereads.length === 0 ? "false" : `${alive} AND (${rereads.join(" OR ")})`;
+  const keys = groups.keys.map((key) => `changed.${q(key)}`);
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${q(FOLDED)} AS SELECT ${[...keys, ...columns, `coalesce(${reread}, false) AS "reread"`].join(", ")}
+     FROM ${q(CHANGED_GROUPS)} AS changed LEFT JOIN ${q(OLD_GROUPS)} AS old ON ${matchKeys(input, "old", "changed")}`,
+  );
+}
+
+function foldState(
+  id: ColumnId,
+  rule: StateRule,
+  old: (id: ColumnId) => string,
+): { value: string; reread: string | null } {
+  switch (rule.rule) {
+    case "rows":
+    case "count":
+      return { value: `coalesce(${old(id)}, 0) + changed.${change(id)}`, reread: null };
+    case "sum": {
+      // A sum over no values is NULL, not 0.
+      const count = `coalesce(${old(rule.count)}, 0) + changed.${change(rule.count)}`;
+      const total = `coalesce(${old(id)}, 0) + coalesce(changed.${change(id)}, 0)`;
+      return { value: `CASE WHEN ${count} > 0 THEN CAST(${total} AS ${rule.type}) END`, reread: null };
+    }
+    case "extreme": {
+      const [came, went] = [`changed.${inserted(id)}`, `changed.${deleted(id)}`];
+      const [best, reaches] = rule.function === "min" ? ["least", "<="] : ["greatest", ">="];
+      // Lost where a copy of the held extreme went and nothing that came takes its place.
+      const lost = `(${went} IS NOT NULL AND ${went} ${reaches} ${old(id)} AND NOT (${came} IS NOT NULL AND ${came} ${reaches} ${old(id)}))`;
+      const value = `CASE WHEN ${old(id)} IS NULL THEN ${came} WHEN ${came} IS NULL THEN ${old(id)} ELSE ${best}(${old(id)}, ${came}) END`;
+      return { value, reread: lost };
+    }
+    case "reread":
+      throw new TypeError("a state without a folding rule is not folded");
+  }
+}
+
+/** The state of some groups from the sources at the horizon, their keys pushed down to the tables. */
+async function rereadGroups(input: FoldInput, keysTable: string): Promise<string> {
+  const { groups, context, layout, leaves } = input;
+  const { aggregate } = groups;
+  const keys = aggregate.keys.map((key) => ({ key, id: context.ids.create("key") }));
+  const names = layout.columns.map((column) => `${q(column.id)} AS ${q(column.name)}`).join(", ");
+  const columns = keys.map(({ key, id }) => `${q(key.id)} AS ${q(id)}`);
+  const shared: Relation = {
+    kind: "shared",
+    name: context.ids.create("affected"),
+    input: { kind: "constant", sql: `SELECT ${[...columns, "1 AS one"].join(", ")} FROM temp.${q(keysTable)}`, columns: keys.map(({ id }) => id) },
+  };
+  const cut =
+    keys.length === 0 ? aggregate.input : restrictTo(aggregate.input, shared, keys.map(({ key, id }) => [key.expression, id] as const));
+  const rows = renderRelation({ ...aggregate, input: cut }, leaves);
+  // Without keys the one group is always there, but is only written where something changed.
+  const condition = keys.length === 0 ? ` WHERE EXISTS (SELECT 1 FROM temp.${q(keysTable)})` : "";
+  return `SELECT ${names} FROM (\n${rows}\n)${condition}`;
+}

@@ -1,0 +1,36 @@
+import { ConfigError } from "../errors.js";
+import { sameName } from "../view/names.js";
+import type { StoredView } from "../view/state.js";
+
+/** The views that a view reads directly. */
+export function upstreamOf(view: StoredView): readonly string[] {
+  return view.definition.sources.filter((source) => source.kind === "view").map((source) => source.table);
+}
+
+/**
+ * The asked views (all where none are named) and everything they read, each after what it reads.
+ * @throws ConfigError `view_unknown`.
+ */
+export function selectViews(views: readonly StoredView[], asked: readonly string[] | undefined): StoredView[] {
+  const find = (name: string): StoredView | undefined => views.find((view) => sameName(view.name, name));
+  const order: StoredView[] = [];
+  const visit = (view: StoredView): void => {
+    if (order.includes(view)) return;
+    for (const name of upstreamOf(view)) {
+      const upstream = find(name);
+      if (upstream !== undefined) visit(upstream);
+    }
+    if (!order.includes(view)) order.push(view);
+  };
+  for (const name of asked ?? views.map((view) => view.name)) {
+    const view = find(name);
+    if (view === undefined) {
+      throw new ConfigError("view_unknown", `The lake has no view ${name}.`, {
+        subject: { view: name },
+        hint: views.length === 0 ? "Apply definitions first." : `Known views: ${views.map((known) => known.name).join(", ")}.`,
+      });
+    }
+    visit(view);
+  }
+  return order;
+}

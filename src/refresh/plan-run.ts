@@ -1,0 +1,164 @@
+import { ChangeHistory, commitTime, currentSnapshot, requireSnapshot } from "../catalog/snapshots.js";
+import { type TableVersion, tableAt } from "../catalog/tables.js";
+import { inspectWindow, type TableName, type WindowState } from "../catalog/window.js";
+import type { Engine } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { InternalError, RefreshError } from "../errors.js";
+import { scansOf } from "../plan/relation.js";
+import type { Reason, Strategy } from "../types.js";
+import type { DefinedSource } from "../view/definition.js";
+import type { Layout } from "../view/layout.js";
+import { sameName } from "../view/names.js";
+import type { Progress, State, StateTables, StoredView } from "../view/state.js";
+
+/** What a run knows before it touches any view. */
+export interface RunContext {
+  readonly session: Session;
+  readonly engine: Engine;
+  readonly tables: StateTables;
+  readonly state: State;
+  readonly history: ChangeHistory;
+  readonly horizon: bigint;
+  /** The horizon's commit time, as text with a time zone: the time for definitions that ask for it. */
+  readonly instant: string;
+  /** The newest snapshot when the run began: where views that this run does not move are read. */
+  readonly present: bigint;
+  /** Where the views that this run has moved stand, by lower-case name. */
+  readonly moved: Map<string, { readonly snapshot: bigint; readonly layout: Layout; readonly table: string }>;
+}
+
+export async function startRun(
+  session: Session,
+  engine: Engine,
+  tables: StateTables,
+  toSnapshot: bigint | undefined,
+): Promise<RunContext> {
+  const present = await currentSnapshot(session);
+  const horizon = toSnapshot ?? present;
+  if (toSnapshot !== undefined) await requireSnapshot(session, engine, toSnapshot);
+  const instant = await commitTime(session, engine, horizon);
+  const state = await tables.read(session);
+  const oldest = state.cursors.reduce((least, cursor) => (cursor.snapshot < least ? cursor.snapshot : least), present);
+  const history = await ChangeHistory.read(session, oldest, present);
+  return { session, engine, tables, state, history, horizon, instant, present, moved: new Map() };
+}
+
+/** One source of a view in a run: its window and what the catalog says of it. */
+export interface PlannedSource {
+  readonly defined: DefinedSource;
+  readonly table: TableName;
+  readonly layout: Layout | null;
+  /** Null where the view has not consumed the source yet. */
+  readonly from: bigint | null;
+  readonly to: bigint;
+  readonly version: TableVersion;
+  readonly state: WindowState;
+}
+
+export interface PlannedView {
+  readonly view: StoredView;
+  readonly progress: Progress;
+  readonly sources: readonly PlannedSource[];
+  /** Null where there is nothing to do. */
+  readonly strategy: Strategy | null;
+  readonly reason: Reason | null;
+}
+
+/** Decides from metadata alone what a view needs to come to the horizon. */
+export async function planViewRun(run: RunContext, view: StoredView): Promise<PlannedView> {
+  const progress = run.state.progress.get(view.name);
+  if (progress === undefined) {
+    throw new InternalError("progress_missing", `View ${view.name} has no progress row in the state schema.`, {
+      subject: { view: view.name },
+      hint: "Apply the definitions again.",
+    });
+  }
+  if (progress.horizon !== null && progress.horizon > run.horizon) {
+    throw new RefreshError(
+      "horizon_behind",
+      `View ${view.name} stands at snapshot ${progress.horizon} already and can't go back to ${run.horizon}.`,
+      { subject: { view: view.name, snapshot: run.horizon }, hint: "Leave out the snapshot, or name one that is not older than the view." },
+    );
+  }
+  const sources: PlannedSource[] = [];
+  for (const source of view.definition.sources) sources.push(await planSource(run, view, source));
+  return { view, progress, sources, ...decide(view, sources, progress, run.horizon) };
+}
+
+function decide(
+  view: StoredView,
+  sources: readonly PlannedSource[],
+  progress: Progress,
+  horizon: bigint,
+): { strategy: Strategy | null; reason: Reason | null } {
+  const { definition, built } = view;
+  if (built === null || progress.horizon === null) return { strategy: "initial", reason: null };
+  if (built.fingerprint !== definition.fingerprint) {
+    return { strategy: "recompute", reason: { code: "definition_changed", text: "the definition changed since the last refresh" } };
+  }
+  for (const source of sources) {
+    if (source.state.kind === "rebuild") return { strategy: "recompute", reason: source.state.reason };
+  }
+  const fresh = sources.every((source) => source.state.kind === "unchanged");
+  if (fresh && !(definition.usesTime && progress.horizon !== horizon)) return { strategy: null, reason: null };
+  if (definition.refresh === "full") {
+    return { strategy: "recompute", reason: { code: "refresh_full", text: "the definition asks for `refresh: full`" } };
+  }
+  if (definition.plan === null) return { strategy: "recompute", reason: definition.reasons[0] ?? null };
+  return { strategy: "incremental", reason: null };
+}
+
+async function planSource(run: RunContext, view: StoredView, defined: DefinedSource): Promise<PlannedSource> {
+  const place = placeOf(run, view, defined);
+  const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
+  const version = await tableAt(run.session, run.engine, place.table, place.to);
+  if (version === undefined) throw missing(view, defined, place.to);
+  const base = { defined, ...place, version };
+  if (cursor === undefined) {
+    return { ...base, from: null, state: { kind: "changed", method: "difference", reason: null } };
+  }
+  const columns = place.layout === null ? usedColumns(view, defined) : place.layout.columns.map((column) => column.name);
+  const state = await inspectWindow(run.session, run.engine, run.history, {
+    table: place.table,
+    from: cursor.snapshot,
+    to: place.to,
+    tableId: cursor.tableId,
+    tableUuid: cursor.tableUuid,
+    columns,
+  });
+  if (state.kind === "missing") throw missing(view, defined, place.to);
+  return { ...base, from: cursor.snapshot, state };
+}
+
+/** Which physical table of the lake stands for a source, and up to which snapshot it is read. */
+function placeOf(
+  run: RunContext,
+  view: StoredView,
+  defined: DefinedSource,
+): { table: TableName; layout: Layout | null; to: bigint } {
+  if (defined.kind === "table") {
+    return { table: { schema: defined.schema, table: defined.table }, layout: null, to: run.horizon };
+  }
+  const moved = run.moved.get(defined.table.toLowerCase());
+  if (moved !== undefined) {
+    return { table: { schema: run.tables.schema, table: moved.table }, layout: moved.layout, to: moved.snapshot };
+  }
+  const upstream = run.state.views.find((candidate) => sameName(candidate.name, defined.table));
+  if (upstream?.built === null || upstream === undefined) throw missing(view, defined, run.horizon);
+  return { table: { schema: run.tables.schema, table: upstream.built.table }, layout: upstream.built.layout, to: run.present };
+}
+
+/** The columns that the view's plan reads of a source; all where there is no plan. */
+export function usedColumns(view: StoredView, source: DefinedSource): readonly string[] {
+  const { plan } = view.definition;
+  if (plan === null) return source.columns.map((column) => column.name);
+  const scans = scansOf(plan.relation).filter((scan) => scan.source === source.name);
+  return [...new Set(scans.flatMap((scan) => scan.columns.map((column) => column.name)))];
+}
+
+function missing(view: StoredView, source: DefinedSource, snapshot: bigint): RefreshError {
+  return new RefreshError("source_missing", `View ${view.name}: its source ${source.name} does not exist at snapshot ${snapshot}.`, {
+    subject: { view: view.name, table: source.name, snapshot },
+    hint: "Bring the table back under its name, or change the view's definition and apply it.",
+  });
+}

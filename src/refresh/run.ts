@@ -1,0 +1,375 @@
+import { randomUUID } from "node:crypto";
+import pRetry from "p-retry";
+import { loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
+import { scansOf } from "../plan/relation.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type {
+  ErrorResult,
+  Reason,
+  RefreshOptions,
+  RefreshResult,
+  SourceResult,
+  Strategy,
+  ViewResult,
+} from "../types.js";
+import type { StoredView } from "../view/state.js";
+import { visibleDelta } from "../view/visible.js";
+import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
+import { DIFFERENCE } from "./difference.js";
+import { selectViews, upstreamOf } from "./order.js";
+import { type PlannedSource, type PlannedView, planViewRun, type RunContext, usedColumns } from "./plan-run.js";
+import type { RunSource } from "./sources.js";
+import {
+  physicalName,
+  physicalTable,
+  TABLE_ALTERED,
+  type WriteInput,
+  type Written,
+  writeCursors,
+  writeDifference,
+  writeNew,
+} from "./write.js";
+
+const CONFLICT_RETRIES = 6;
+/** A delta of more than this share of its source is dearer to maintain than to recompute. */
+const RECOMPUTE_SHARE = 0.5;
+/** Below so many changed rows the choice does not matter. */
+const SMALL_DELTA = 10_000n;
+
+/** Brings the selected views, in order, to the run's horizon. */
+export async function runRefresh(
+  start: () => Promise<RunContext>,
+  options: RefreshOptions,
+): Promise<RefreshResult> {
+  const startedAt = performance.now();
+  const runId = randomUUID();
+  let run = await start();
+  const { horizon } = run;
+  const views = selectViews(run.state.views, options.views);
+  const results: ViewResult[] = [];
+  const failed = new Set<string>();
+  for (const { name } of views) {
+    if (aborted(options)) throw interrupted();
+    const began = performance.now();
+    let attempt = 0;
+    const once = async (): Promise<ViewResult> => {
+      attempt += 1;
+      // After a conflict the state is read anew: another run may have done the work already.
+      if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved };
+      const view = selectViews(run.state.views, [name]).at(-1);
+      if (view === undefined) throw new ConflictError("moved", `View ${name} was dropped in the meantime.`);
+      const upstream = upstreamOf(view).find((upstreamName) => failed.has(upstreamName.toLowerCase()));
+      if (upstream !== undefined) throw upstreamFailed(view, upstream);
+      const result = await refreshView(run, view, runId, options.dryRun === true);
+      return { ...result, elapsedMs: performance.now() - began };
+    };
+    try {
+      results.push(
+        await pRetry(once, {
+          retries: CONFLICT_RETRIES,
+          minTimeout: 50,
+          maxTimeout: 2_000,
+          randomize: true,
+          shouldRetry: ({ error }) => error instanceof ConflictError && !aborted(options),
+          ...(options.signal === undefined ? {} : { signal: options.signal }),
+        }),
+      );
+    } catch (error) {
+      if (aborted(options)) throw interrupted();
+      failed.add(name.toLowerCase());
+      results.push(failure(name, error, performance.now() - began));
+    }
+  }
+  return { runId, horizon, status: statusOf(results), elapsedMs: performance.now() - startedAt, views: results };
+}
+
+function aborted(options: RefreshOptions): boolean {
+  return options.signal?.aborted === true;
+}
+
+function interrupted(): InterruptedError {
+  return new InterruptedError("interrupted", "The run was interrupted; every view stands where it was or at the horizon.", {
+    hint: "Run the same command again.",
+  });
+}
+
+function upstreamFailed(view: StoredView, upstream: string): RefreshError {
+  return new RefreshError("upstream_failed", `View ${view.name} was left alone because ${upstream}, which it reads, failed.`, {
+    subject: { view: view.name },
+    hint: `Correct ${upstream} first.`,
+  });
+}
+
+function statusOf(results: readonly ViewResult[]): RefreshResult["status"] {
+  if (results.some((result) => result.status === "failed")) return "failed";
+  return results.some((result) => result.status === "refreshed") ? "refreshed" : "unchanged";
+}
+
+export function errorResult(error: unknown): ErrorResult {
+  if (error instanceof IvmError) {
+    return { code: error.code, message: error.message, hint: error.hint ?? null, retryable: error.retryable };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: "internal_error", message, hint: "This is a fault of ducklake-ivm; please report it.", retryable: false };
+}
+
+function failure(view: string, error: unknown, elapsedMs: number): ViewResult {
+  return {
+    view,
+    status: "failed",
+    strategy: null,
+    reason: null,
+    sources: [],
+    terms: { total: 0, run: 0, skipped: 0 },
+    rows: { inserted: 0n, deleted: 0n },
+    elapsedMs,
+    error: errorResult(error),
+  };
+}
+
+async function refreshView(run: RunContext, view: StoredView, runId: string, dryRun: boolean): Promise<ViewResult> {
+  const startedAt = performance.now();
+  const planned = await planViewRun(run, view);
+  const total = view.definition.plan === null ? 0 : scansOf(view.definition.plan.relation).length;
+  if (planned.strategy === null) return unchanged(planned, total);
+  if (dryRun) return dryResult(planned, total);
+  const work = new ViewWork(run, planned, runId, startedAt);
+  return work.run();
+}
+
+function unchanged(planned: PlannedView, total: number): ViewResult {
+  return {
+    view: planned.view.name,
+    status: "unchanged",
+    strategy: null,
+    reason: null,
+    sources: planned.sources.map((source) => sourceResult(source, null)),
+    terms: { total, run: 0, skipped: total },
+    rows: { inserted: 0n, deleted: 0n },
+    elapsedMs: 0,
+    error: null,
+  };
+}
+
+function dryResult(planned: PlannedView, total: number): ViewResult {
+  const { plan } = planned.view.definition;
+  const changed = (name: string): boolean =>
+    planned.sources.some((source) => source.defined.name === name && source.state.kind !== "unchanged");
+  const ran =
+    planned.strategy === "incremental" && plan !== null
+      ? scansOf(plan.relation).filter((scan) => changed(scan.source)).length
+      : 0;
+  return {
+    ...unchanged(planned, total),
+    status: "refreshed",
+    strategy: planned.strategy,
+    reason: planned.reason,
+    terms: { total, run: ran, skipped: total - ran },
+  };
+}
+
+function sourceResult(source: PlannedSource, delta: SourceDelta | null): SourceResult {
+  return {
+    source: source.defined.name,
+    from: source.from,
+    to: source.to,
+    changed: delta === null ? source.state.kind !== "unchanged" : delta.rows > 0n,
+    ...(delta === null ? {} : { delta: delta.method }),
+    ...(delta === null || delta.reason === null ? {} : { deltaReason: delta.reason }),
+  };
+}
+
+/** The refresh of one view, from its windows to the commit. */
+class ViewWork {
+  private readonly deltas = new Map<string, SourceDelta>();
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly planned: PlannedView,
+    private readonly runId: string,
+    private readonly startedAt: number,
+  ) {}
+
+  async run(): Promise<ViewResult> {
+    const { strategy, reason } = this.planned;
+    if (strategy === "initial") return this.build("initial", null);
+    if (strategy === "recompute") return this.recompute(reason);
+    try {
+      return await this.incremental();
+    } catch (error) {
+      if (!(error instanceof RefreshError) || error.code !== TABLE_ALTERED) throw error;
+      return this.recompute({ code: TABLE_ALTERED, text: "something else has written to the view's physical table" });
+    }
+  }
+
+  private async incremental(): Promise<ViewResult> {
+    const { plan } = this.planned.view.definition;
+    const { built } = this.planned.view;
+    if (plan === null || built === null) throw new TypeError("an incremental refresh needs a plan and a table");
+    for (const source of this.planned.sources) {
+      if (source.state.kind === "changed") this.deltas.set(source.defined.name, await this.loadDelta(source));
+    }
+    const dear = this.costReason();
+    if (dear !== null) return this.recompute(dear);
+    const total = scansOf(plan.relation).length;
+    const ran = scansOf(plan.relation).filter((scan) => (this.deltas.get(scan.source)?.rows ?? 0n) > 0n).length;
+    const terms = { total, run: ran, skipped: total - ran };
+    let written: Written;
+    if (ran === 0) {
+      written = await writeCursors(this.writeInput("incremental", null, terms));
+    } else {
+      await computeIncremental(this.computeInput(), plan);
+      written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
+    }
+    return this.finish("incremental", null, terms, written, built.table);
+  }
+
+  private async recompute(reason: Reason | null): Promise<ViewResult> {
+    const { built, definition } = this.planned.view;
+    if (built === null) return this.build("recompute", reason);
+    const same = JSON.stringify(built.layout.columns) === JSON.stringify(definition.layout.columns);
+    if (!same) return this.build("recompute", reason);
+    const terms = { total: 0, run: 0, skipped: 0 };
+    await computeRecompute(this.computeInput());
+    const written = await writeDifference(
+      this.writeInput("recompute", reason, terms),
+      built,
+      built.fingerprint !== definition.fingerprint,
+    );
+    return this.finish("recompute", reason, terms, written, built.table);
+  }
+
+  private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
+    const terms = { total: 0, run: 0, skipped: 0 };
+    const rows = await physicalRows(this.computeInput());
+    const written = await writeNew(this.writeInput(strategy, reason, terms), rows);
+    return this.finish(strategy, reason, terms, written, physicalName(this.planned.view.name));
+  }
+
+  private loadDelta(source: PlannedSource): Promise<SourceDelta> {
+    const { session } = this.context;
+    const { state, from, layout } = source;
+    if (state.kind !== "changed" || from === null) throw new TypeError("only a changed source with a cursor has a delta");
+    return loadSourceDelta(session, {
+      table: source.table,
+      from,
+      to: source.to,
+      method: state.method,
+      reason: state.reason,
+      columns: layout === null ? usedColumns(this.planned.view, source.defined) : layout.columns.map((column) => column.name),
+      ...(layout === null
+        ? {}
+        : {
+            shape: {
+              columns: usedColumns(this.planned.view, source.defined),
+              select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false),
+            },
+          }),
+      target: this.deltaName(source.defined.name),
+    });
+  }
+
+  /** Names of temporary tables are by position: a source's own name may be too long or too odd. */
+  private deltaName(source: string): string {
+    return `ivm_delta_${this.planned.sources.findIndex((candidate) => candidate.defined.name === source) + 1}`;
+  }
+
+  private costReason(): Reason | null {
+    if (this.planned.view.definition.refresh === "incremental") return null;
+    for (const [name, delta] of this.deltas) {
+      if (delta.rows > SMALL_DELTA && Number(delta.rows) > RECOMPUTE_SHARE * Number(delta.sourceRows)) {
+        return { code: "cost", text: `${delta.rows} changed rows of ${name} against ${delta.sourceRows} rows in all: a recompute is cheaper` };
+      }
+    }
+    return null;
+  }
+
+  private computeInput(): ComputeInput {
+    const { definition, built } = this.planned.view;
+    const sources = new Map<string, RunSource>();
+    for (const source of this.planned.sources) {
+      const delta = this.deltas.get(source.defined.name);
+      const changed = delta !== undefined && delta.rows > 0n;
+      sources.set(source.defined.name, {
+        name: source.defined.name,
+        table: source.table,
+        layout: source.layout,
+        from: changed ? (source.from ?? source.to) : source.to,
+        to: source.to,
+        delta: changed ? this.deltaName(source.defined.name) : null,
+      });
+    }
+    return {
+      session: this.context.session,
+      definition,
+      sources,
+      table: physicalTable(this.context.tables, built?.table ?? physicalName(definition.name)),
+      instant: this.context.instant,
+    };
+  }
+
+  private writeInput(strategy: Strategy, reason: Reason | null, terms: ViewResult["terms"]): WriteInput {
+    const { context, planned } = this;
+    const sources = planned.sources.map((source) => ({
+      source: source.defined.name,
+      from: source.from === null ? null : String(source.from),
+      to: String(source.to),
+      delta: this.deltas.get(source.defined.name)?.method ?? null,
+      deltaReason: this.deltas.get(source.defined.name)?.reason?.code ?? null,
+      deltaRows: String(this.deltas.get(source.defined.name)?.rows ?? 0n),
+    }));
+    return {
+      session: context.session,
+      engine: context.engine,
+      state: context.tables,
+      definition: planned.view.definition,
+      before: planned.progress,
+      horizon: context.horizon,
+      runId: this.runId,
+      cursors: planned.sources.map((source) => ({
+        source: source.defined.name,
+        snapshot: source.to,
+        tableId: source.version.id,
+        tableUuid: source.version.uuid,
+      })),
+      record: {
+        strategy,
+        reason: reason === null ? null : `${reason.code}: ${reason.text}`,
+        sources: JSON.stringify(sources),
+        terms: JSON.stringify(terms),
+        startedAt: this.startedAt,
+      },
+    };
+  }
+
+  private async finish(
+    strategy: Strategy,
+    reason: Reason | null,
+    terms: ViewResult["terms"],
+    written: Written,
+    table: string,
+  ): Promise<ViewResult> {
+    const { view, sources } = this.planned;
+    this.context.moved.set(view.name.toLowerCase(), {
+      snapshot: written.snapshot,
+      layout: view.definition.layout,
+      table,
+    });
+    for (const name of this.deltas.keys()) {
+      await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(this.deltaName(name))}`);
+    }
+    await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(DIFFERENCE)}`);
+    return {
+      view: view.name,
+      status: "refreshed",
+      strategy,
+      reason,
+      sources: sources.map((source) => sourceResult(source, this.deltas.get(source.defined.name) ?? null)),
+      terms,
+      rows: { inserted: written.inserted, deleted: written.deleted },
+      elapsedMs: 0,
+      error: null,
+    };
+  }
+}

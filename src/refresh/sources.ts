@@ -1,0 +1,104 @@
+import { tableAtVersion } from "../catalog/source-delta.js";
+import type { TableName } from "../catalog/window.js";
+import type { DeltaScan, Scan, ScanColumn } from "../plan/relation.js";
+import type { LeafRenderer } from "../render/relation.js";
+import { WEIGHT } from "../catalog/source-delta.js";
+import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
+import { LAKE_NAME } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { parseSelect, printStatement } from "../sql/parse.js";
+import { quoteIdentifier, quotePath } from "../sql/quote.js";
+import { replaceSources } from "../view/bind.js";
+import type { Layout } from "../view/layout.js";
+import { visibleSelect } from "../view/visible.js";
+
+/** A source of a view with the versions that a run reads it at. */
+export interface RunSource {
+  readonly name: string;
+  /** The physical table in the lake. */
+  readonly table: TableName;
+  /** Set where the source is a materialized view: how its visible rows come from its table. */
+  readonly layout: Layout | null;
+  /** The state before the window; the state after it where nothing is to be read of the old one. */
+  readonly from: bigint;
+  readonly to: bigint;
+  /** The temporary table with the source's delta; null where it did not change. */
+  readonly delta: string | null;
+}
+
+/** The source's visible rows at a snapshot, as they stand in FROM. */
+export function sourceRows(source: RunSource, version: bigint): string {
+  const table = tableAtVersion(source.table, version);
+  return source.layout === null ? table : `(${visibleSelect(source.layout, table)})`;
+}
+
+/** Reads the leaves of plans at the versions of a run. */
+export class SourceLeaves implements LeafRenderer {
+  constructor(private readonly sources: ReadonlyMap<string, RunSource>) {}
+
+  scan(scan: Scan): string {
+    const source = this.source(scan.source);
+    const version = scan.version === "old" ? source.from : source.to;
+    return `SELECT ${list(scan.columns)} FROM ${sourceRows(source, version)}`;
+  }
+
+  deltaScan(scan: DeltaScan): string {
+    const source = this.source(scan.source);
+    if (source.delta === null) throw new TypeError(`the unchanged source ${scan.source} has no delta`);
+    const weight = `${quoteIdentifier(WEIGHT)} AS ${quoteIdentifier(scan.weight)}`;
+    const columns = scan.columns.map((column) => `${quoteIdentifier(column.name)} AS ${quoteIdentifier(column.id)}`);
+    return `SELECT ${[...columns, weight].join(", ")} FROM ${quotePath(["temp", source.delta])}`;
+  }
+
+  private source(name: string): RunSource {
+    const source = this.sources.get(name);
+    if (source === undefined) throw new TypeError(`the plan reads ${name}, which is no source of the view`);
+    return source;
+  }
+}
+
+function list(columns: readonly ScanColumn[]): string {
+  if (columns.length === 0) return `1 AS "row"`;
+  return columns.map((column) => `${quoteIdentifier(column.name)} AS ${quoteIdentifier(column.id)}`).join(", ");
+}
+
+/** The author's own statement as SQL, every source read by what `rows` gives for it. */
+export async function statementSql(
+  session: Session,
+  statement: Ast,
+  sources: ReadonlyMap<string, RunSource>,
+  rows: (source: RunSource) => { table: TableName; version: bigint } | { select: string },
+): Promise<string> {
+  const subqueries = new Map<string, Ast>();
+  for (const source of sources.values()) {
+    const read = rows(source);
+    if ("select" in read) subqueries.set(source.name, await parseSelect(session, read.select, { view: source.name }));
+  }
+  const replaced = replaceSources(statement, (name, node) => {
+    const source = sources.get(name);
+    if (source === undefined) throw new TypeError(`the statement reads ${name}, which is no source of the view`);
+    const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
+    const subquery = subqueries.get(name);
+    if (subquery !== undefined) return subqueryTable(subquery, text(node, "alias") || text(node, "table_name"), aliases);
+    const read = rows(source);
+    if ("select" in read) throw new TypeError("unreachable: a subquery was made for this source");
+    const own = node["at_clause"];
+    const path = { catalog: LAKE_NAME, schema: read.table.schema, table: read.table.table };
+    const table = baseTable(path, text(node, "alias"), read.version);
+    // An AT of the author's own names one fixed state, whatever the horizon.
+    return { ...table, column_name_alias: aliases, ...(own === null || own === undefined ? {} : { at_clause: own }) };
+  });
+  return printStatement(session, replaced);
+}
+
+/** The statement over the sources at the end of their windows. */
+export function statementAtHorizon(
+  session: Session,
+  statement: Ast,
+  sources: ReadonlyMap<string, RunSource>,
+): Promise<string> {
+  return statementSql(session, statement, sources, (source) => {
+    if (source.layout === null) return { table: source.table, version: source.to };
+    return { select: visibleSelect(source.layout, tableAtVersion(source.table, source.to)) };
+  });
+}

@@ -1,0 +1,62 @@
+import type { ViewStatus } from "../types.js";
+import { visibleSelect } from "../view/visible.js";
+import { planViewRun, type RunContext } from "./plan-run.js";
+import { RefreshError } from "../errors.js";
+import type { StoredView } from "../view/state.js";
+import { physicalTable } from "./write.js";
+
+/** Where each view stands against the lake as it is now. */
+export async function statusOfViews(run: RunContext, views: readonly StoredView[]): Promise<ViewStatus[]> {
+  const result: ViewStatus[] = [];
+  const stale = new Set<string>();
+  for (const view of views) {
+    const status = await statusOf(run, view, stale);
+    if (status.state !== "fresh") stale.add(view.name.toLowerCase());
+    result.push(status);
+  }
+  return result;
+}
+
+async function statusOf(run: RunContext, view: StoredView, stale: ReadonlySet<string>): Promise<ViewStatus> {
+  const { definition, built } = view;
+  const progress = run.state.progress.get(view.name);
+  const cursorOf = (source: string): bigint | null =>
+    run.state.cursors.find((cursor) => cursor.view === view.name && cursor.source === source)?.snapshot ?? null;
+  const planned = built === null ? null : await tryPlan(run, view);
+  const sources = definition.sources.map((source) => {
+    const state = planned?.sources.find((candidate) => candidate.defined.name === source.name)?.state;
+    const upstream = source.kind === "view" && stale.has(source.table.toLowerCase());
+    return { source: source.name, cursor: cursorOf(source.name), changed: upstream || state === undefined || state.kind !== "unchanged" };
+  });
+  let state: ViewStatus["state"];
+  if (built === null) state = "pending";
+  else if (built.fingerprint !== definition.fingerprint) state = "rebuild";
+  else state = planned !== null && planned.strategy === null && !sources.some((source) => source.changed) ? "fresh" : "stale";
+  return {
+    view: view.name,
+    state,
+    horizon: progress?.horizon ?? null,
+    rows: built === null ? null : await countRows(run, view),
+    sources,
+    refresh: definition.refresh,
+    strategy: definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental",
+    reasons: definition.reasons,
+  };
+}
+
+/** A view whose source is missing is stale, not an error of the status. */
+async function tryPlan(run: RunContext, view: StoredView) {
+  try {
+    return await planViewRun(run, view);
+  } catch (error) {
+    if (error instanceof RefreshError) return null;
+    throw error;
+  }
+}
+
+async function countRows(run: RunContext, view: StoredView): Promise<bigint> {
+  if (view.built === null) return 0n;
+  const rows = visibleSelect(view.built.layout, physicalTable(run.tables, view.built.table));
+  const row = await run.session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${rows})`);
+  return row.n;
+}

@@ -1,0 +1,162 @@
+import { commitTime, currentSnapshot, existingSnapshots } from "../catalog/snapshots.js";
+import { tableAtVersion } from "../catalog/source-delta.js";
+import type { Engine } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { LakeError, RefreshError } from "../errors.js";
+import type { Ast } from "../sql/ast.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { VerifyResult } from "../types.js";
+import { sameName } from "../view/names.js";
+import type { State, StateTables, StoredView } from "../view/state.js";
+import { pinTime } from "../view/time.js";
+import { visibleSelect } from "../view/visible.js";
+import { namedRows, statementOf } from "./compute.js";
+import { selectViews } from "./order.js";
+import { errorResult } from "./run.js";
+import { type RunSource, statementSql } from "./sources.js";
+
+/** Floating-point columns are equal where they differ by no more than this share of the larger value. */
+export const FLOAT_TOLERANCE = 1e-9;
+const SHOWN_DIFFERENCES = 20;
+const DIFFERENCES = "ivm_verify";
+const q = quoteIdentifier;
+
+/** Recomputes views from the base tables at their own horizons and compares, as bags, with what they hold. */
+export async function verifyViews(
+  session: Session,
+  engine: Engine,
+  tables: StateTables,
+  asked: readonly string[] | undefined,
+): Promise<VerifyResult[]> {
+  const state = await tables.read(session);
+  const all = selectViews(state.views, asked);
+  const wanted = asked === undefined ? all : all.filter((view) => asked.some((name) => sameName(name, view.name)));
+  const results: VerifyResult[] = [];
+  for (const view of wanted) results.push(await verifyView(session, engine, tables, view.name));
+  return results;
+}
+
+async function verifyView(session: Session, engine: Engine, tables: StateTables, name: string): Promise<VerifyResult> {
+  const base = { view: name, tolerance: FLOAT_TOLERANCE };
+  const failed = { ...base, ok: false, horizon: null, rows: 0n, differences: [], differenceCount: 0n };
+  try {
+    // The view's place and its content are read at one snapshot, so a refresh in the meantime does no harm.
+    const present = await currentSnapshot(session);
+    const state = await tables.read(session, present);
+    const [view] = state.views.filter((candidate) => candidate.name === name);
+    const horizon = state.progress.get(name)?.horizon ?? null;
+    if (view === undefined || view.built === null || horizon === null) throw notBuilt(name);
+    if (!(await existingSnapshots(session, engine, [horizon])).has(horizon)) throw horizonExpired(name, horizon);
+    const instant = await commitTime(session, engine, horizon);
+    const expected = namedRows(view.definition, await expandedSql(session, state, view, horizon, instant, []));
+    const physical = tableAtVersion({ schema: tables.schema, table: view.built.table }, present);
+    const actual = visibleSelect(view.built.layout, physical);
+    const differenceCount = await compare(session, view, expected, actual);
+    const differences = await sample(session, view);
+    await session.run(`DROP TABLE temp.${q(DIFFERENCES)}`);
+    const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${actual})`);
+    return { ...base, ok: differenceCount === 0n, horizon, rows: row.n, differences, differenceCount, error: null };
+  } catch (error) {
+    return { ...failed, error: errorResult(error) };
+  }
+}
+
+function notBuilt(view: string): RefreshError {
+  return new RefreshError("not_built", `View ${view} has no content yet.`, { subject: { view }, hint: "Refresh it first." });
+}
+
+function horizonExpired(view: string, horizon: bigint): LakeError {
+  return new LakeError("snapshot_missing", `View ${view} stands at snapshot ${horizon}, which was expired, so it can't be recomputed there.`, {
+    subject: { view, snapshot: horizon },
+    hint: "Refresh the view and verify it again.",
+  });
+}
+
+/** The view's definition with every view below it written out, down to the base tables at the horizon. */
+async function expandedSql(
+  session: Session,
+  state: State,
+  view: StoredView,
+  horizon: bigint,
+  instant: string,
+  path: readonly string[],
+): Promise<string> {
+  if (view.built === null || view.built.fingerprint !== view.definition.fingerprint) {
+    throw new RefreshError("definition_pending", `View ${view.name} has a new definition that no refresh has built yet.`, {
+      subject: { view: view.name },
+      hint: "Refresh it first.",
+    });
+  }
+  if (path.includes(view.name)) throw new TypeError(`stored definitions form a circle at ${view.name}`);
+  const upstream = new Map<string, string>();
+  const sources = new Map<string, RunSource>();
+  for (const source of view.definition.sources) {
+    const below = source.kind === "view" ? state.views.find((candidate) => sameName(candidate.name, source.table)) : undefined;
+    if (below !== undefined) {
+      const sql = await expandedSql(session, state, below, horizon, instant, [...path, view.name]);
+      upstream.set(source.name, namedRows(below.definition, sql));
+    }
+    sources.set(source.name, { name: source.name, table: source, layout: null, from: horizon, to: horizon, delta: null });
+  }
+  const statement: Ast = view.definition.usesTime ? pinTime(statementOf(view.definition), instant) : statementOf(view.definition);
+  return statementSql(session, statement, sources, (source) => {
+    const select = upstream.get(source.name);
+    return select === undefined ? { table: source.table, version: horizon } : { select };
+  });
+}
+
+/** Fills DIFFERENCES with rows whose weight says how many copies the view has too many (+) or lacks (−). */
+async function compare(session: Session, view: StoredView, expected: string, actual: string): Promise<bigint> {
+  const columns = view.definition.columns;
+  const names = columns.map((column) => q(column.name));
+  const list = names.join(", ");
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE ${q(DIFFERENCES)} AS
+    SELECT ${list}, CAST(sum(_ivm_sign) AS BIGINT) AS _ivm_weight
+    FROM (SELECT ${list}, 1 AS _ivm_sign FROM (${actual}) UNION ALL SELECT ${list}, -1 FROM (${expected}))
+    GROUP BY ${names.map((_, index) => index + 1).join(", ")} HAVING sum(_ivm_sign) <> 0`);
+  const floats = columns.filter((column) => column.type === "DOUBLE" || column.type === "FLOAT").map((column) => q(column.name));
+  if (floats.length > 0) await forgiveFloats(session, names, floats);
+  const row = await session.row<{ n: bigint | null }>(`SELECT CAST(sum(abs(_ivm_weight)) AS BIGINT) AS n FROM temp.${q(DIFFERENCES)}`);
+  return row.n ?? 0n;
+}
+
+/**
+ * Takes out pairs of rows that differ only in floating-point columns and there within the tolerance: the order of
+ * additions is not the same in two evaluations. Rows are paired by their other columns, in the order of the floats.
+ */
+async function forgiveFloats(session: Session, names: readonly string[], floats: readonly string[]): Promise<void> {
+  const exact = names.filter((name) => !floats.includes(name));
+  const table = `temp.${q(DIFFERENCES)}`;
+  const number = `row_number() OVER (${exact.length === 0 ? "" : `PARTITION BY ${exact.join(", ")} `}ORDER BY ${floats.join(", ")}) AS _ivm_number`;
+  const side = (sign: string): string =>
+    `(SELECT *, ${number} FROM (SELECT * EXCLUDE (_ivm_weight), unnest(range(abs(_ivm_weight))) AS _ivm_copy FROM ${table} WHERE _ivm_weight ${sign} 0))`;
+  const same = [...exact.map((name) => `l.${name} IS NOT DISTINCT FROM r.${name}`), "l._ivm_number = r._ivm_number"];
+  const near = floats.map(
+    (name) => `(l.${name} IS NOT DISTINCT FROM r.${name} OR abs(l.${name} - r.${name}) <= ${FLOAT_TOLERANCE} * greatest(abs(l.${name}), abs(r.${name})))`,
+  );
+  const list = (alias: string): string => names.map((name) => `${alias}.${name}`).join(", ");
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE ${q(`${DIFFERENCES}_kept`)} AS
+    WITH joined AS (
+      SELECT l._ivm_number AS ln, r._ivm_number AS rn, coalesce(${near.join(" AND ")}, false) AS near, l AS l, r AS r
+      FROM ${side(">")} AS l FULL JOIN ${side("<")} AS r ON ${same.join(" AND ")}
+    )
+    SELECT ${list("l")}, 1 AS _ivm_weight FROM joined WHERE ln IS NOT NULL AND NOT (rn IS NOT NULL AND near)
+    UNION ALL
+    SELECT ${list("r")}, -1 FROM joined WHERE rn IS NOT NULL AND NOT (ln IS NOT NULL AND near)`);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${q(DIFFERENCES)} AS SELECT * FROM temp.${q(`${DIFFERENCES}_kept`)}`);
+  await session.run(`DROP TABLE temp.${q(`${DIFFERENCES}_kept`)}`);
+}
+
+async function sample(session: Session, view: StoredView): Promise<VerifyResult["differences"]> {
+  const names = view.definition.columns.map((column) => column.name);
+  const columns = names.map((name) => `CAST(${q(name)} AS VARCHAR) AS ${q(name)}`);
+  const rows = await session.rows<Record<string, string | bigint | null>>(
+    `SELECT ${columns.join(", ")}, CAST(_ivm_weight AS BIGINT) AS _ivm_weight FROM temp.${q(DIFFERENCES)} ORDER BY ALL LIMIT ${SHOWN_DIFFERENCES}`,
+  );
+  return rows.map(({ _ivm_weight, ...row }) => ({
+    weight: _ivm_weight as bigint,
+    row: row as Record<string, string | null>,
+  }));
+}

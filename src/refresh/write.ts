@@ -1,0 +1,274 @@
+import { randomUUID } from "node:crypto";
+import { WEIGHT } from "../catalog/source-delta.js";
+import { type Engine, LAKE_NAME } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { ConflictError, InternalError, RefreshError } from "../errors.js";
+import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
+import type { StoredDefinition } from "../view/definition.js";
+import type { BuiltView, Progress, StateTables } from "../view/state.js";
+import { encode, visibleDelta, visibleSelect } from "../view/visible.js";
+import { DIFFERENCE } from "./difference.js";
+
+const VICTIMS = "ivm_victims";
+const q = quoteIdentifier;
+
+/** A source's new cursor. */
+export interface NewCursor {
+  readonly source: string;
+  readonly snapshot: bigint;
+  readonly tableId: bigint;
+  readonly tableUuid: string;
+}
+
+export interface WriteInput {
+  readonly session: Session;
+  readonly engine: Engine;
+  readonly state: StateTables;
+  readonly definition: StoredDefinition;
+  /** Where the view stood when the run was planned; another place now means that another run was faster. */
+  readonly before: Progress;
+  readonly horizon: bigint;
+  readonly runId: string;
+  readonly cursors: readonly NewCursor[];
+  /** What the run's record says besides. */
+  readonly record: RunRecord;
+}
+
+export interface RunRecord {
+  readonly strategy: string;
+  readonly reason: string | null;
+  readonly sources: string;
+  readonly terms: string;
+  readonly startedAt: number;
+}
+
+export interface Written {
+  readonly inserted: bigint;
+  readonly deleted: bigint;
+  /** The snapshot that this commit made. */
+  readonly snapshot: bigint;
+}
+
+export function physicalTable(state: StateTables, name: string): string {
+  return quotePath([LAKE_NAME, state.schema, name]);
+}
+
+export function physicalName(view: string): string {
+  return `data_${view}`;
+}
+
+/** Creates the physical table from a SELECT of its rows and puts the user-facing view over it, in one commit. */
+export async function writeNew(input: WriteInput, rows: string): Promise<Written> {
+  const { session, state, definition } = input;
+  const name = physicalName(definition.name);
+  const table = physicalTable(state, name);
+  const { layout } = definition;
+  return commit(input, async () => {
+    const columns = layout.columns.map((column) => `${q(column.name)} ${column.stored}`).join(", ");
+    await session.run(`CREATE OR REPLACE TABLE ${table} (${columns})`);
+    await session.run(`INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")} FROM (\n${rows}\n)`);
+    const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${visibleSelect(layout, table)})`);
+    await checkPrimaryKey(input, table, null);
+    await writeUserView(input, name);
+    await writeBuilt(input, { fingerprint: definition.fingerprint, layout, table: name });
+    return { inserted: row.n, deleted: 0n };
+  });
+}
+
+/** Applies DIFFERENCE to the physical table, exactly: n copies in and n copies out. */
+export async function writeDifference(input: WriteInput, built: BuiltView, rebuilt: boolean): Promise<Written> {
+  const { session, state, definition } = input;
+  const table = physicalTable(state, built.table);
+  const { layout } = definition;
+  const expected = await findVictims(input, table, rebuilt);
+  const counts = await countVisible(input);
+  return commit(input, async () => {
+    if (expected > 0n) {
+      const deleted = await session.change(`DELETE FROM ${table} WHERE rowid IN (SELECT victim FROM temp.${q(VICTIMS)})`);
+      if (deleted !== expected) throw tableAltered(definition.name, expected, deleted);
+    }
+    await session.run(
+      `INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")}
+       FROM (SELECT *, unnest(range(${q(WEIGHT)})) FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0)`,
+    );
+    await checkPrimaryKey(input, table, `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`);
+    if (rebuilt) {
+      await writeUserView(input, built.table);
+      await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
+    }
+    return counts;
+  });
+}
+
+/** Moves only the cursors: the window held no change that the view can see. */
+export function writeCursors(input: WriteInput): Promise<Written> {
+  return commit(input, async () => ({ inserted: 0n, deleted: 0n }));
+}
+
+/** Finds the rows to delete by value, one for each copy that goes; gives how many there must be. */
+async function findVictims(input: WriteInput, table: string, rebuilt: boolean): Promise<bigint> {
+  const { session, definition } = input;
+  const { layout } = definition;
+  const weight = q(WEIGHT);
+  // A group is found by its keys; a table that another definition filled may hold any rows.
+  const keys = rebuilt ? undefined : layout.groups?.keys;
+  const match = layout.columns
+    .filter((column) => keys === undefined || keys.includes(column.id))
+    .map((column) => `${column.stored === column.type ? `present.${q(column.name)}` : `CAST(present.${q(column.name)} AS ${column.type})`} IS NOT DISTINCT FROM gone.${q(column.name)}`);
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE ${q(VICTIMS)} AS
+    SELECT victim FROM (
+      SELECT present.rowid AS victim, gone.copies, row_number() OVER (PARTITION BY gone.number) AS position
+      FROM ${table} AS present
+      JOIN (SELECT *, -${weight} AS copies, row_number() OVER () AS number FROM temp.${q(DIFFERENCE)} WHERE ${weight} < 0) AS gone
+        ON ${match.length === 0 ? "true" : match.join(" AND ")}
+    ) WHERE position <= copies`);
+  const row = await session.row<{ found: bigint; expected: bigint | null }>(`
+    SELECT (SELECT count(DISTINCT victim) FROM temp.${q(VICTIMS)}) AS found,
+           (SELECT CAST(-sum(${weight}) AS BIGINT) FROM temp.${q(DIFFERENCE)} WHERE ${weight} < 0) AS expected`);
+  const expected = row.expected ?? 0n;
+  if (row.found !== expected) throw tableAltered(definition.name, expected, row.found);
+  return expected;
+}
+
+function tableAltered(view: string, expected: bigint, found: bigint): RefreshError {
+  return new RefreshError(
+    TABLE_ALTERED,
+    `View ${view}: ${expected} rows had to go from its physical table, but ${found} were found. Something else has written to it.`,
+    { subject: { view }, hint: "Only ducklake-ivm may write to the tables of its state schema; the next refresh rebuilds the view by difference." },
+  );
+}
+
+export const TABLE_ALTERED = "physical_table_altered";
+
+/** Visible rows that come and go, consolidated; physical rows can change without any visible change. */
+async function countVisible(input: WriteInput): Promise<{ inserted: bigint; deleted: bigint }> {
+  const { layout } = input.definition;
+  const weight = q(WEIGHT);
+  const columns = layout.output.map((column) => q(column.name));
+  const rows = visibleDelta(layout, `SELECT * FROM temp.${q(DIFFERENCE)}`, WEIGHT, true);
+  const row = await input.session.row<{ inserted: bigint | null; deleted: bigint | null }>(`
+    SELECT CAST(sum(weight) FILTER (WHERE weight > 0) AS BIGINT) AS inserted, CAST(-sum(weight) FILTER (WHERE weight < 0) AS BIGINT) AS deleted
+    FROM (SELECT ${columns.join(", ")}, sum(${weight}) AS weight FROM (${rows}) GROUP BY ${columns.map((_, index) => index + 1).join(", ")})`);
+  return { inserted: row.inserted ?? 0n, deleted: row.deleted ?? 0n };
+}
+
+/** @throws RefreshError `primary_key_violated` with a sample, before anything is committed. */
+async function checkPrimaryKey(input: WriteInput, table: string, written: string | null): Promise<void> {
+  const { session, definition } = input;
+  if (definition.primaryKey.length === 0) return;
+  const { layout } = definition;
+  const keys = definition.primaryKey.map(q);
+  const all = `(${visibleSelect(layout, table)})`;
+  const touched = written === null ? "" : `SEMI JOIN (${visibleDelta(layout, written, WEIGHT, true)}) AS written ON ${keys.map((key) => `rows.${key} IS NOT DISTINCT FROM written.${key}`).join(" AND ")}`;
+  const [violation] = await session.rows<{ sample: string; copies: bigint }>(`
+    SELECT CAST(struct_pack(${definition.primaryKey.map((key) => `${q(key)} := any_value(rows.${q(key)})`).join(", ")}) AS VARCHAR) AS sample, count(*) AS copies
+    FROM ${all} AS rows ${touched}
+    GROUP BY ${keys.map((key) => `rows.${key}`).join(", ")}
+    HAVING count(*) > 1 OR ${keys.map((key) => `any_value(rows.${key}) IS NULL`).join(" OR ")} LIMIT 1`);
+  if (violation === undefined) return;
+  const why = violation.copies > 1n ? `${violation.copies} rows have the key` : "a row has a NULL in the key";
+  throw new RefreshError("primary_key_violated", `View ${definition.name}: ${why} ${violation.sample}. Nothing was written.`, {
+    subject: { view: definition.name },
+    hint: `Correct the declared primary_key (${definition.primaryKey.join(", ")}) or the query.`,
+  });
+}
+
+async function writeUserView(input: WriteInput, table: string): Promise<void> {
+  const { session, engine, state, definition } = input;
+  const schema = engine.config.schema ?? "main";
+  if (schema !== "main") await session.run(`CREATE SCHEMA IF NOT EXISTS ${quotePath([LAKE_NAME, schema])}`);
+  // Without the catalog's name, so that it works under whatever name a reader attaches the lake.
+  const select = visibleSelect(definition.layout, quotePath([state.schema, table]));
+  await session.run(`CREATE OR REPLACE VIEW ${quotePath([LAKE_NAME, schema, definition.name])} AS ${select}`);
+}
+
+async function writeBuilt(input: WriteInput, built: BuiltView): Promise<void> {
+  const changed = await input.session.change(
+    `UPDATE ${input.state.table("views")} SET built = $1 WHERE name = $2`,
+    [JSON.stringify(built), input.definition.name],
+  );
+  if (changed !== 1n) throw moved(input.definition.name);
+}
+
+function moved(view: string): ConflictError {
+  return new ConflictError("moved", `View ${view} was moved by another run in the meantime.`, {
+    subject: { view },
+    hint: "Run the same command again.",
+  });
+}
+
+/** Runs the writes, the cursors, the run's record and the commit's message in one transaction of the lake. */
+async function commit(
+  input: WriteInput,
+  write: () => Promise<{ inserted: bigint; deleted: bigint }>,
+): Promise<Written> {
+  const { session, state, definition, before, horizon, runId } = input;
+  const commitId = randomUUID();
+  const counts = await session.transaction(async () => {
+    const [progress] = await session.rows<Progress>(
+      `SELECT view, horizon, run_id AS "runId" FROM ${state.table("progress")} WHERE view = $1`,
+      [definition.name],
+    );
+    if (progress === undefined || progress.horizon !== before.horizon || progress.runId !== before.runId) throw moved(definition.name);
+    const written = await write();
+    // This row is updated in place by every run that moves the view: of two at once, one gets a conflict.
+    await session.run(`UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, updated_at = now() WHERE view = $3`, [horizon, runId, definition.name]);
+    await session.run(`DELETE FROM ${state.table("cursors")} WHERE view = $1`, [definition.name]);
+    for (const cursor of input.cursors) {
+      await session.run(`INSERT INTO ${state.table("cursors")} VALUES ($1, $2, $3, $4, $5)`, [
+        definition.name,
+        cursor.source,
+        cursor.snapshot,
+        cursor.tableId,
+        cursor.tableUuid,
+      ]);
+    }
+    await writeRun(input, written);
+    await state.commitMessage(session, `refresh ${definition.name} to ${horizon}`, {
+      commit: commitId,
+      run: runId,
+      view: definition.name,
+      horizon,
+      strategy: input.record.strategy,
+      sources: JSON.parse(input.record.sources) as unknown,
+    });
+    return written;
+  });
+  return { ...counts, snapshot: await snapshotOf(input, commitId) };
+}
+
+async function writeRun(input: WriteInput, written: { inserted: bigint; deleted: bigint }): Promise<void> {
+  const { record } = input;
+  await input.session.run(
+    `INSERT INTO ${input.state.table("runs")} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())`,
+    [
+      input.runId,
+      input.definition.name,
+      input.horizon,
+      record.strategy,
+      record.reason,
+      record.sources,
+      record.terms,
+      written.inserted,
+      written.deleted,
+      performance.now() - record.startedAt,
+    ],
+  );
+}
+
+/** The snapshot of our own commit, found by its id: the newest one may be another writer's. */
+async function snapshotOf(input: WriteInput, commitId: string): Promise<bigint> {
+  const rows = await input.session.rows<{ id: bigint }>(
+    `SELECT snapshot_id AS id FROM ${input.engine.metadataTable("ducklake_snapshot_changes")}
+     WHERE snapshot_id > ${input.horizon} AND contains(commit_extra_info, ${quoteLiteral(commitId)})`,
+  );
+  const [row] = rows;
+  if (row === undefined) {
+    throw new InternalError("commit_lost", `View ${input.definition.name}: its commit ${commitId} is not in the lake's history.`, {
+      subject: { view: input.definition.name },
+      hint: "Run `verify`, and report this with the lake's catalog type.",
+    });
+  }
+  return row.id;
+}

@@ -1,0 +1,136 @@
+import { readLakeObjects } from "../catalog/tables.js";
+import { type Engine, LAKE_NAME } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { ConflictError, DefinitionError } from "../errors.js";
+import type { FunctionCatalog } from "../sql/functions.js";
+import { quotePath } from "../sql/quote.js";
+import type { DefineAction, DefineOptions, DefineResult, ViewDefinition } from "../types.js";
+import type { StoredDefinition } from "./definition.js";
+import { sameName } from "./names.js";
+import { prepareDefinitions } from "./prepare.js";
+import type { StateTables, StoredView } from "./state.js";
+
+interface Change {
+  readonly action: DefineAction;
+  /** The new definition; null for views that go or stay as they are. */
+  readonly definition: StoredDefinition | null;
+  readonly stored: StoredView | null;
+}
+
+/**
+ * Registers definitions. Nothing of a view's content changes here: the next refresh builds new views and rebuilds
+ * changed ones by difference, so readers keep what they have until the new content is there.
+ */
+export async function applyDefinitions(
+  session: Session,
+  engine: Engine,
+  tables: StateTables,
+  functions: FunctionCatalog,
+  definitions: readonly ViewDefinition[],
+  options: DefineOptions,
+): Promise<DefineResult> {
+  const dryRun = options.dryRun === true;
+  if (!dryRun) await tables.prepare(session);
+  const applies = dryRun ? 0n : await appliesOf(session, tables);
+  const state = await tables.read(session);
+  const kept = options.drop === true ? state.views.filter((view) => named(definitions, view.name)) : state.views;
+  const objects = await readLakeObjects(session, engine);
+  const schema = engine.config.schema ?? "main";
+  for (const definition of definitions) {
+    const ours = state.views.some((view) => sameName(view.name, definition.name) && view.built !== null);
+    if (!ours && (objects.table(schema, definition.name) ?? objects.view(schema, definition.name)) !== undefined) {
+      throw new DefinitionError("name_taken", `View ${definition.name}: the lake already has a table or view ${schema}.${definition.name}.`, {
+        subject: { view: definition.name, ...(definition.file === undefined ? {} : { file: definition.file }) },
+        hint: "Rename the view, or choose another `schema` for the user-facing views.",
+      });
+    }
+  }
+  const stored = new Map(kept.map((view) => [view.name, view.definition]));
+  const prepared = await prepareDefinitions({ session, engine, objects, functions, stored, schema }, definitions);
+  const changes = compare(prepared, state.views, options.drop === true);
+  if (!dryRun) await write(session, tables, schema, applies, changes);
+  return { dryRun, actions: changes.map((change) => change.action) };
+}
+
+function named(definitions: readonly ViewDefinition[], name: string): boolean {
+  return definitions.some((definition) => sameName(definition.name, name));
+}
+
+function compare(prepared: readonly StoredDefinition[], views: readonly StoredView[], drop: boolean): Change[] {
+  const changes = prepared.map((definition): Change => {
+    const stored = views.find((view) => sameName(view.name, definition.name)) ?? null;
+    const strategy = definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental";
+    const same = stored !== null && stored.definition.fingerprint === definition.fingerprint;
+    const action = {
+      view: definition.name,
+      action: stored === null ? ("create" as const) : same ? ("keep" as const) : ("rebuild" as const),
+      strategy: strategy as "recompute" | "incremental",
+      reasons: definition.reasons,
+    };
+    return { action, definition, stored };
+  });
+  const gone = views
+    .filter((view) => !prepared.some((definition) => sameName(definition.name, view.name)))
+    .map((view): Change => {
+      const action = { view: view.name, action: drop ? ("drop" as const) : ("orphan" as const), strategy: null, reasons: [] };
+      return { action, definition: null, stored: view };
+    });
+  return [...changes, ...gone];
+}
+
+async function appliesOf(session: Session, tables: StateTables): Promise<bigint> {
+  const row = await session.row<{ applies: bigint }>(`SELECT applies FROM ${tables.table("layout")}`);
+  return row.applies;
+}
+
+async function write(
+  session: Session,
+  tables: StateTables,
+  schema: string,
+  applies: bigint,
+  changes: readonly Change[],
+): Promise<void> {
+  const writes = changes.filter(needsWrite);
+  if (writes.length === 0) return;
+  await session.transaction(async () => {
+    if ((await appliesOf(session, tables)) !== applies) {
+      throw new ConflictError("moved", "Another apply changed the definitions in the meantime.", { hint: "Run the same command again." });
+    }
+    // One row that every apply updates: of two at once, one gets a conflict.
+    await session.run(`UPDATE ${tables.table("layout")} SET applies = applies + 1`);
+    for (const change of writes) await writeChange(session, tables, schema, change);
+    const views = writes.map((change) => ({ view: change.action.view, action: change.action.action }));
+    await tables.commitMessage(session, "apply definitions", { views });
+  });
+}
+
+function needsWrite(change: Change): boolean {
+  if (change.action.action === "orphan") return false;
+  if (change.action.action !== "keep") return true;
+  return JSON.stringify(change.definition) !== JSON.stringify(change.stored?.definition);
+}
+
+async function writeChange(session: Session, tables: StateTables, schema: string, change: Change): Promise<void> {
+  const { definition, stored } = change;
+  if (definition === null) {
+    if (stored !== null) await dropView(session, tables, schema, stored);
+    return;
+  }
+  const json = JSON.stringify(definition);
+  if (stored === null) {
+    await session.run(`INSERT INTO ${tables.table("views")} VALUES ($1, $2, NULL)`, [definition.name, json]);
+    await session.run(`INSERT INTO ${tables.table("progress")} VALUES ($1, NULL, NULL, now())`, [definition.name]);
+  } else {
+    await session.run(`UPDATE ${tables.table("views")} SET definition = $1 WHERE name = $2`, [json, stored.name]);
+  }
+}
+
+async function dropView(session: Session, tables: StateTables, schema: string, view: StoredView): Promise<void> {
+  if (view.built !== null) {
+    await session.run(`DROP VIEW IF EXISTS ${quotePath([LAKE_NAME, schema, view.name])}`);
+    await session.run(`DROP TABLE IF EXISTS ${tables.table(view.built.table)}`);
+  }
+  await session.run(`DELETE FROM ${tables.table("views")} WHERE name = $1`, [view.name]);
+  await session.run(`DELETE FROM ${tables.table("progress")} WHERE view = $1`, [view.name]);
+  await session.run(`DELETE FROM ${tables.table("cursors")} WHERE view = $1`, [view.name]);
+}

@@ -1,0 +1,263 @@
+import { createHash } from "node:crypto";
+import { type Engine, LAKE_NAME } from "../engine/lake.js";
+import type { LakeObjects } from "../catalog/tables.js";
+import type { Session } from "../engine/session.js";
+import { DefinitionError, IvmError } from "../errors.js";
+import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
+import type { FunctionCatalog } from "../sql/functions.js";
+import { printJson } from "../sql/json.js";
+import { parseSelect, printStatement, type SqlOrigin, subjectOf } from "../sql/parse.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { Reason, ViewDefinition } from "../types.js";
+import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
+import type { DefinedSource, StoredDefinition } from "./definition.js";
+import { bagLayout, HELPER_PREFIX, type Layout, type LayoutDraft, layoutOf } from "./layout.js";
+import { sameName } from "./names.js";
+import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
+import { LAYOUT_VERSION } from "./state.js";
+import { storageTypes } from "./storage-types.js";
+import { usesTime } from "./time.js";
+
+export interface PrepareContext {
+  readonly session: Session;
+  readonly engine: Engine;
+  readonly objects: LakeObjects;
+  readonly functions: FunctionCatalog;
+  /** Definitions that the lake has already, by name. */
+  readonly stored: ReadonlyMap<string, StoredDefinition>;
+  readonly schema: string;
+}
+
+/**
+ * Parses, binds, checks, plans and lays out definitions, each after those it reads.
+ * @throws DefinitionError for the first definition that is wrong; nothing is written here.
+ */
+export async function prepareDefinitions(
+  context: PrepareContext,
+  definitions: readonly ViewDefinition[],
+): Promise<StoredDefinition[]> {
+  rejectDuplicates(definitions);
+  const names = [...definitions.map((definition) => definition.name), ...context.stored.keys()];
+  const bound = new Map<string, { definition: ViewDefinition; query: BoundQuery }>();
+  for (const definition of definitions) {
+    const origin = originOf(definition);
+    const statement = await parseSelect(context.session, definition.sql, origin);
+    const bindContext = { ...context, views: names };
+    bound.set(definition.name.toLowerCase(), { definition, query: await bindTables(bindContext, statement, origin) });
+  }
+  const prepared = new Map<string, StoredDefinition>();
+  for (const name of inOrder(bound)) {
+    const entry = bound.get(name);
+    if (entry === undefined) continue;
+    prepared.set(name, await prepare(context, entry.definition, entry.query, prepared));
+  }
+  return [...prepared.values()];
+}
+
+function originOf(definition: ViewDefinition): SqlOrigin {
+  return {
+    view: definition.name,
+    ...(definition.file === undefined ? {} : { file: definition.file }),
+    ...(definition.lineOffset === undefined ? {} : { lineOffset: definition.lineOffset }),
+  };
+}
+
+function rejectDuplicates(definitions: readonly ViewDefinition[]): void {
+  const seen = new Map<string, ViewDefinition>();
+  for (const definition of definitions) {
+    if (definition.name.trim() === "") {
+      throw new DefinitionError("view_name", "A view needs a name.", { hint: "The name of the .sql file is the view's name." });
+    }
+    const earlier = seen.get(definition.name.toLowerCase());
+    if (earlier !== undefined) {
+      const files = [earlier.file, definition.file].filter((file) => file !== undefined);
+      throw new DefinitionError(
+        "duplicate_view",
+        `Two definitions are named ${definition.name}${files.length === 2 ? ` (${files.join(" and ")})` : ""}; names compare without case.`,
+        { subject: { view: definition.name }, hint: "Rename one of them." },
+      );
+    }
+    seen.set(definition.name.toLowerCase(), definition);
+  }
+}
+
+/** Names, each after the views that it reads. @throws DefinitionError `cycle`. */
+function inOrder(bound: ReadonlyMap<string, { definition: ViewDefinition; query: BoundQuery }>): string[] {
+  const order: string[] = [];
+  const path: string[] = [];
+  const visit = (name: string): void => {
+    const entry = bound.get(name);
+    if (entry === undefined || order.includes(name)) return;
+    if (path.includes(name)) {
+      const cycle = [...path.slice(path.indexOf(name)), name].map((item) => bound.get(item)?.definition.name ?? item);
+      throw new DefinitionError("cycle", `Views read each other in a circle: ${cycle.join(" → ")}.`, {
+        subject: subjectOf(originOf(entry.definition)),
+        hint: "Break the circle: a view can only read tables and views that do not read it.",
+      });
+    }
+    path.push(name);
+    for (const source of entry.query.sources) if (source.kind === "view") visit(source.table.toLowerCase());
+    path.pop();
+    order.push(name);
+  };
+  for (const name of bound.keys()) visit(name);
+  return order;
+}
+
+async function prepare(
+  context: PrepareContext,
+  definition: ViewDefinition,
+  query: BoundQuery,
+  prepared: ReadonlyMap<string, StoredDefinition>,
+): Promise<StoredDefinition> {
+  const { session } = context;
+  const origin = originOf(definition);
+  const sources = query.sources.map((source): DefinedSource => {
+    if (source.kind === "table") {
+      return { ...source, columns: context.objects.table(source.schema, source.table)?.columns ?? [] };
+    }
+    const upstream = prepared.get(source.table.toLowerCase()) ?? findStored(context.stored, source.table);
+    return { ...source, columns: upstream?.columns ?? [] };
+  });
+  const columns = await describe(session, query.statement, sources, origin);
+  const primaryKey = checkPrimaryKey(definition, columns, origin);
+  const columnsOf = (name: string): readonly TypedColumn[] => sources.find((source) => source.name === name)?.columns ?? [];
+  const timed = usesTime(query.statement, context.functions);
+  const { plan, reasons } = await planOf(context, definition, query.statement, columnsOf, columns, timed);
+  const draft = plan === null ? bagLayout(columns) : layoutOf(plan, columns);
+  const layout = await store(session, draft, origin);
+  const printed = await printStatement(session, replaceSources(query.statement, (_, node) => node));
+  const statement = printJson(query.statement);
+  return {
+    name: definition.name,
+    sql: definition.sql,
+    statement,
+    fingerprint: fingerprintOf([LAYOUT_VERSION, printed, sources.map((source) => source.name), columns, primaryKey, layout]),
+    sources,
+    columns,
+    primaryKey,
+    refresh: definition.refresh ?? "auto",
+    plan,
+    reasons,
+    layout,
+    usesTime: timed,
+  };
+}
+
+function findStored(stored: ReadonlyMap<string, StoredDefinition>, name: string): StoredDefinition | undefined {
+  return [...stored.values()].find((definition) => sameName(definition.name, name));
+}
+
+async function planOf(
+  context: PrepareContext,
+  definition: ViewDefinition,
+  statement: Ast,
+  columnsOf: (source: string) => readonly TypedColumn[],
+  columns: readonly TypedColumn[],
+  timed: boolean,
+): Promise<{ plan: ViewPlan | null; reasons: readonly Reason[] }> {
+  if (timed) {
+    return { plan: null, reasons: [{ code: "time_dependent", text: "the answer depends on the time, which moves with every snapshot" }] };
+  }
+  const result = await planView(context.session, statement, context.functions, columnsOf, columns);
+  if (result.plan !== null) return { plan: result.plan, reasons: [] };
+  if (definition.refresh === "incremental") {
+    throw new DefinitionError("not_incremental", `View ${definition.name} asks for \`refresh: incremental\`, but ${result.reason.text}.`, {
+      subject: subjectOf(originOf(definition)),
+      hint: "Write the query in another form, or take `refresh: auto`, which recomputes it and writes only the difference.",
+    });
+  }
+  return { plan: null, reasons: [result.reason] };
+}
+
+/** Has DuckDB bind the definition; gives its columns, their names made unique as CREATE TABLE AS would. */
+async function describe(
+  session: Session,
+  statement: Ast,
+  sources: readonly DefinedSource[],
+  origin: SqlOrigin,
+): Promise<TypedColumn[]> {
+  const standIns = new Map<string, Ast>();
+  for (const source of sources) {
+    if (source.kind === "view") standIns.set(source.name, await standIn(session, source.columns, origin));
+  }
+  const replaced = replaceSources(statement, (name, node) => {
+    const source = sources.find((candidate) => candidate.name === name);
+    const alias = text(node, "alias") || text(node, "table_name");
+    const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
+    const subquery = standIns.get(name);
+    if (subquery !== undefined) return subqueryTable(subquery, alias, aliases);
+    const path = { catalog: LAKE_NAME, schema: source?.schema ?? "main", table: source?.table ?? "" };
+    return { ...node, ...baseTable(path, text(node, "alias")), column_name_alias: aliases, at_clause: node["at_clause"] ?? null };
+  });
+  const sql = await printStatement(session, replaced);
+  let described: { column_name: string; column_type: string }[];
+  try {
+    described = await session.rows(`DESCRIBE ${sql}`);
+  } catch (error) {
+    throw bindError(error, origin);
+  }
+  const columns = uniqueNames(described.map((column) => ({ name: column.column_name, type: column.column_type })));
+  const reserved = columns.find((column) => column.name.toLowerCase().startsWith(HELPER_PREFIX));
+  if (reserved !== undefined) {
+    throw new DefinitionError("reserved_column", `View ${origin.view}: column names that start with ${HELPER_PREFIX} are reserved (${reserved.name}).`, {
+      subject: { ...subjectOf(origin), column: reserved.name },
+      hint: "Give the column another name with AS.",
+    });
+  }
+  return columns;
+}
+
+async function standIn(session: Session, columns: readonly TypedColumn[], origin: SqlOrigin): Promise<Ast> {
+  const list = columns.map((column) => `CAST(NULL AS ${column.type}) AS ${quoteIdentifier(column.name)}`);
+  return parseSelect(session, `SELECT ${list.join(", ")}`, origin);
+}
+
+function bindError(error: unknown, origin: SqlOrigin): unknown {
+  if (!(error instanceof IvmError) || error.code !== "engine_error") return error;
+  const [message = ""] = error.message.split("\n\nLINE");
+  const column = /column "([^"]+)" not found/i.exec(message)?.[1];
+  return new DefinitionError(column === undefined ? "invalid_query" : "column_missing", `View ${origin.view}: ${message.trim()}`, {
+    subject: { ...subjectOf(origin), ...(column === undefined ? {} : { column }) },
+    hint: "DuckDB can't run this query over the lake as it is now.",
+    cause: error,
+  });
+}
+
+function uniqueNames(columns: readonly TypedColumn[]): TypedColumn[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = column.name;
+    for (let suffix = 1; taken.has(name.toLowerCase()); suffix += 1) name = `${column.name}_${suffix}`;
+    taken.add(name.toLowerCase());
+    return { name, type: column.type };
+  });
+}
+
+function checkPrimaryKey(definition: ViewDefinition, columns: readonly TypedColumn[], origin: SqlOrigin): string[] {
+  return (definition.primaryKey ?? []).map((key) => {
+    const column = columns.find((candidate) => sameName(candidate.name, key));
+    if (column !== undefined) return column.name;
+    throw new DefinitionError("primary_key_missing", `View ${definition.name}: its primary key names ${key}, which is not a column of the view.`, {
+      subject: { ...subjectOf(origin), column: key },
+      hint: `The view's columns are ${columns.map((candidate) => candidate.name).join(", ")}.`,
+    });
+  });
+}
+
+async function store(session: Session, draft: LayoutDraft, origin: SqlOrigin): Promise<Layout> {
+  const stored = await storageTypes(session, draft.columns.map((column) => column.type));
+  const columns = draft.columns.map((column, index) => {
+    const storage = stored[index];
+    if (storage?.kind === "stored") return { ...column, stored: storage.type };
+    throw new DefinitionError("type_refused", `View ${origin.view}: the lake can't hold the type ${column.type} of column ${column.name}.`, {
+      subject: { ...subjectOf(origin), column: column.name },
+      hint: "Cast the column to a type that Parquet has, for example VARCHAR.",
+    });
+  });
+  return { ...draft, columns };
+}
+
+function fingerprintOf(parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
+}
