@@ -55,30 +55,28 @@ export const DATA_KEYS: ReadonlySet<string> = new Set([
   "inlined_delete",
 ]);
 
+interface SnapshotChanges {
+  readonly id: bigint;
+  readonly changes: readonly (readonly [string, bigint])[];
+}
+
 /** The change history of a lake from some snapshot on, read once for all the windows of a run. */
 export class ChangeHistory {
-  private constructor(private readonly snapshots: readonly { id: bigint; changes: readonly (readonly [string, bigint])[] }[]) {}
+  private constructor(
+    private readonly snapshots: SnapshotChanges[],
+    private readUpTo: bigint,
+  ) {}
 
   /** Reads the changes of the snapshots in `(from, to]`. */
   static async read(session: Session, from: bigint, to: bigint): Promise<ChangeHistory> {
-    const rows = await session.rows<{ id: bigint; key: string | null; tables: readonly string[] | null }>(`
-      SELECT snapshot_id AS id, entry.key AS key, entry.value AS tables
-      FROM (
-        SELECT snapshot_id, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
-        FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
-        WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
-      )
-      ORDER BY 1`);
-    const snapshots = new Map<bigint, (readonly [string, bigint])[]>();
-    for (const row of rows) {
-      const changes = snapshots.get(row.id) ?? [];
-      snapshots.set(row.id, changes);
-      for (const table of row.tables ?? []) {
-        // Keys such as tables_created hold names; those that matter here hold ids.
-        if (row.key !== null && /^\d+$/.test(table)) changes.push([row.key, BigInt(table)]);
-      }
-    }
-    return new ChangeHistory([...snapshots].map(([id, changes]) => ({ id, changes })));
+    return new ChangeHistory(await readChanges(session, from, to), to);
+  }
+
+  /** Reads on, up to a snapshot that was made since. */
+  async extend(session: Session, to: bigint): Promise<void> {
+    if (to <= this.readUpTo) return;
+    this.snapshots.push(...(await readChanges(session, this.readUpTo, to)));
+    this.readUpTo = to;
   }
 
   window(from: bigint, to: bigint): WindowChanges {
@@ -90,4 +88,25 @@ export class ChangeHistory {
     }
     return { byTable, incomplete: BigInt(inside.length) !== to - from };
   }
+}
+
+async function readChanges(session: Session, from: bigint, to: bigint): Promise<SnapshotChanges[]> {
+  const rows = await session.rows<{ id: bigint; key: string | null; tables: readonly string[] | null }>(`
+    SELECT snapshot_id AS id, entry.key AS key, entry.value AS tables
+    FROM (
+      SELECT snapshot_id, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
+      FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
+      WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
+    )
+    ORDER BY 1`);
+  const snapshots = new Map<bigint, (readonly [string, bigint])[]>();
+  for (const row of rows) {
+    const changes = snapshots.get(row.id) ?? [];
+    snapshots.set(row.id, changes);
+    for (const table of row.tables ?? []) {
+      // Keys such as tables_created hold names; those that matter here hold ids.
+      if (row.key !== null && /^\d+$/.test(table)) changes.push([row.key, BigInt(table)]);
+    }
+  }
+  return [...snapshots].map(([id, changes]) => ({ id, changes }));
 }

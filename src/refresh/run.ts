@@ -356,6 +356,7 @@ class ViewWork {
       layout: view.definition.layout,
       table,
     });
+    await this.context.history.extend(this.context.session, written.snapshot);
     for (const name of this.deltas.keys()) {
       await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(this.deltaName(name))}`);
     }

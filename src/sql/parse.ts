@@ -15,7 +15,7 @@ export interface SqlOrigin {
  * @throws DefinitionError `syntax_error` with line and column, `not_a_select` for any other statement.
  */
 export async function parseSelect(session: Session, sql: string, origin: SqlOrigin): Promise<Ast> {
-  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1)::VARCHAR AS tree", [sql]);
+  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR AS tree", [sql]);
   const tree = parseJson(row.tree);
   if (!isAst(tree)) throw new TypeError("json_serialize_sql gave no object");
   if (tree["error"] === true) throw parseError(tree, sql, origin);

@@ -72,13 +72,14 @@ export class StateTables {
       return;
     }
     const schema = quotePath([LAKE_NAME, this.schema]);
+    // Three commits, since an option needs a schema that is committed; killed between them, the next run goes on.
+    await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    // A small inlined delete that races a compaction is lost without a conflict, so nothing that is updated is inlined.
+    await session.run(
+      `CALL ${quoteIdentifier(LAKE_NAME)}.set_option('data_inlining_row_limit', 0, schema => ${quoteLiteral(this.schema)})`,
+    );
     await session.transaction(async () => {
-      await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
       for (const [name, columns] of Object.entries(TABLES)) await session.run(`CREATE TABLE ${this.table(name)} (${columns})`);
-      // A small inlined delete that races a compaction is lost without a conflict, so nothing that is updated is inlined.
-      await session.run(
-        `CALL ${quoteIdentifier(LAKE_NAME)}.set_option('data_inlining_row_limit', 0, schema => ${quoteLiteral(this.schema)})`,
-      );
       await session.run(`INSERT INTO ${this.table("layout")} VALUES (${LAYOUT_VERSION}, 0)`);
       await this.commitMessage(session, "create state tables", { layout: LAYOUT_VERSION });
     });

@@ -30,7 +30,7 @@ export async function storageTypes(session: Session, types: readonly string[]): 
 }
 
 async function storageType(session: Session, type: string): Promise<StorageType> {
-  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1)::VARCHAR AS tree", [
+  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR AS tree", [
     `SELECT CAST(NULL AS ${type})`,
   ]);
   const statement = children(parseJson(row.tree) as Ast, "statements")[0];
