@@ -1,7 +1,7 @@
 import type { Engine } from "../engine/lake.js";
+import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { LakeError } from "../errors.js";
-import { LAKE_NAME } from "../engine/lake.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 
 /** The newest snapshot as this connection sees it. */

@@ -54,7 +54,10 @@ export async function loadSourceDelta(session: Session, request: SourceDeltaRequ
     throw new LakeError(
       "delta_not_conserved",
       `${request.table.schema}.${request.table.table}: two reads of the table differ by ${total} rows, but its counts by ${after - before}.`,
-      { subject: { table: request.table.table, snapshot: request.to }, hint: "The lake's history of this table is damaged; rebuild the view with `refresh: full`." },
+      {
+        subject: { table: request.table.table, snapshot: request.to },
+        hint: "The lake's history of this table is damaged; rebuild the view with `refresh: full`.",
+      },
     );
   }
   return result(session, request, method, reason, after);

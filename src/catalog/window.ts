@@ -47,7 +47,10 @@ export async function inspectWindow(
   const current = await tableAt(session, engine, request.table, to);
   if (current === undefined) return { kind: "missing" };
   if (current.uuid !== request.tableUuid) {
-    return rebuild("source_replaced", `${nameOf(request)} was dropped and created again, or another table took its name`);
+    return rebuild(
+      "source_replaced",
+      `${nameOf(request)} was dropped and created again, or another table took its name`,
+    );
   }
   if (quiet && !changes.incomplete) return { kind: "unchanged" };
   if (!(await existingSnapshots(session, engine, [from])).has(from)) {
@@ -56,22 +59,40 @@ export async function inspectWindow(
   const before = await tableAt(session, engine, request.table, from);
   const changed = changedColumn(before, current, request.columns);
   if (changed !== undefined) {
-    return rebuild("source_schema_changed", `the column ${changed} of ${nameOf(request)} was added, dropped or changed its type`);
+    return rebuild(
+      "source_schema_changed",
+      `the column ${changed} of ${nameOf(request)} was added, dropped or changed its type`,
+    );
   }
   if (await historyDamaged(session, engine, tableId)) {
-    return rebuild("history_damaged", `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`);
+    return rebuild(
+      "history_damaged",
+      `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`,
+    );
   }
   if (changes.incomplete) {
-    return difference("snapshots_expired", `snapshots between ${from} and ${to} were expired, so the change feed has holes`);
+    return difference(
+      "snapshots_expired",
+      `snapshots between ${from} and ${to} were expired, so the change feed has holes`,
+    );
   }
   if (named.some((key) => key === "rewrite_delete" || key === "rewrite_deletes")) {
-    return difference("files_rewritten", `data files of ${nameOf(request)} were rewritten, which the change feed shows as updates`);
+    return difference(
+      "files_rewritten",
+      `data files of ${nameOf(request)} were rewritten, which the change feed shows as updates`,
+    );
   }
   if (await emptiedFiles(session, engine, request)) {
-    return difference("files_emptied", `a data file of ${nameOf(request)} was emptied within one transaction, which the change feed shows twice`);
+    return difference(
+      "files_emptied",
+      `a data file of ${nameOf(request)} was emptied within one transaction, which the change feed shows twice`,
+    );
   }
   if (current.columns.some((column) => ["rowid", "snapshot_id"].includes(column.name.toLowerCase()))) {
-    return difference("shadowed_columns", `${nameOf(request)} has a column named rowid or snapshot_id, which hides the change feed's own`);
+    return difference(
+      "shadowed_columns",
+      `${nameOf(request)} has a column named rowid or snapshot_id, which hides the change feed's own`,
+    );
   }
   return { kind: "changed", method: "feed", reason: null };
 }

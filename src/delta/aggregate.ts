@@ -14,7 +14,12 @@ import { differenceTerm, occurrencesOf } from "./difference.js";
 export function aggregateDelta(aggregate: Aggregate, context: DeltaContext, derive: Derive): readonly Term[] {
   const terms = derive(aggregate.input, context);
   if (terms.length === 0) return [];
-  const keys = affectedKeys(aggregate.input, terms, aggregate.keys.map((key) => key.expression), context);
+  const keys = affectedKeys(
+    aggregate.input,
+    terms,
+    aggregate.keys.map((key) => key.expression),
+    context,
+  );
   const after = { ...aggregate, input: keys.restrict(atVersion(aggregate.input, "new")) };
   const before = { ...aggregate, input: keys.restrict(atVersion(aggregate.input, "old")) };
   return [differenceTerm(after, before, occurrencesOf(terms), context)];

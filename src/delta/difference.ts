@@ -19,7 +19,11 @@ export function differenceTerm(
     },
   });
   return {
-    relation: { kind: "union-all", columns: [...columns, weight], branches: [branch(after, "1"), branch(before, "-1")] },
+    relation: {
+      kind: "union-all",
+      columns: [...columns, weight],
+      branches: [branch(after, "1"), branch(before, "-1")],
+    },
     weight,
     occurrences,
   };

@@ -1,4 +1,14 @@
-import { columnExpression, expression, type Filter, keepColumns, outputOf, type Project, type Repeat, type Scan, type UnionAll } from "../plan/relation.js";
+import {
+  columnExpression,
+  expression,
+  type Filter,
+  keepColumns,
+  outputOf,
+  type Project,
+  type Repeat,
+  type Scan,
+  type UnionAll,
+} from "../plan/relation.js";
 import type { DeltaContext, Derive, Term } from "./contract.js";
 
 /** Δ of a source is its change in the window. */
@@ -6,7 +16,9 @@ export function scanDelta(scan: Scan, context: DeltaContext): readonly Term[] {
   if (!context.changed(scan.source)) return [];
   const weight = context.ids.create("weight");
   const { source, occurrence, alias, columns } = scan;
-  return [{ relation: { kind: "delta-scan", source, occurrence, alias, columns, weight }, weight, occurrences: [occurrence] }];
+  return [
+    { relation: { kind: "delta-scan", source, occurrence, alias, columns, weight }, weight, occurrences: [occurrence] },
+  ];
 }
 
 /** Δσ(R) = σ(ΔR). */
@@ -26,10 +38,17 @@ export function projectDelta(project: Project, context: DeltaContext, derive: De
 export function unionAllDelta(union: UnionAll, context: DeltaContext, derive: Derive): readonly Term[] {
   return union.branches.flatMap((branch) =>
     derive(branch.input, context).map((term) => {
-      const columns = union.columns.map((id, index) => ({ id, expression: columnExpression(branch.columns[index] ?? id) }));
+      const columns = union.columns.map((id, index) => ({
+        id,
+        expression: columnExpression(branch.columns[index] ?? id),
+      }));
       return {
         ...term,
-        relation: { kind: "project", input: term.relation, columns: [...columns, ...keepColumns([term.weight])] } as const,
+        relation: {
+          kind: "project",
+          input: term.relation,
+          columns: [...columns, ...keepColumns([term.weight])],
+        } as const,
       };
     }),
   );

@@ -1,4 +1,11 @@
-import { columnExpression, type ColumnId, type Expression, outputOf, type Relation, withInputs } from "../plan/relation.js";
+import {
+  type ColumnId,
+  columnExpression,
+  type Expression,
+  outputOf,
+  type Relation,
+  withInputs,
+} from "../plan/relation.js";
 
 type Pair = readonly [Expression, ColumnId];
 

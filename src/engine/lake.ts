@@ -87,11 +87,15 @@ export class Engine {
 
     const parts = [
       ...(this.config.dataPath === undefined ? [] : [`DATA_PATH ${quoteLiteral(this.config.dataPath)}`]),
-      ...(this.config.metadataSchema === undefined ? [] : [`METADATA_SCHEMA ${quoteLiteral(this.config.metadataSchema)}`]),
+      ...(this.config.metadataSchema === undefined
+        ? []
+        : [`METADATA_SCHEMA ${quoteLiteral(this.config.metadataSchema)}`]),
     ];
     const clause = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
     try {
-      await session.run(`ATTACH IF NOT EXISTS ${quoteLiteral(`ducklake:${catalog}`)} AS ${quoteIdentifier(LAKE_NAME)}${clause}`);
+      await session.run(
+        `ATTACH IF NOT EXISTS ${quoteLiteral(`ducklake:${catalog}`)} AS ${quoteIdentifier(LAKE_NAME)}${clause}`,
+      );
     } catch (error) {
       throw this.attachError(error);
     }

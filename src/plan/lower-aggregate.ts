@@ -1,4 +1,15 @@
-import { type Ast, children, columnRef, fingerprint, isAst, isExpression, mapAst, optionalChild, text, walkAst } from "../sql/ast.js";
+import {
+  type Ast,
+  children,
+  columnRef,
+  fingerprint,
+  isAst,
+  isExpression,
+  mapAst,
+  optionalChild,
+  text,
+  walkAst,
+} from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import type { Lowering } from "./lower.js";
 import type { AggregateCall, NamedExpression, Relation } from "./relation.js";

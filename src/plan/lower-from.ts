@@ -1,4 +1,14 @@
-import { type Ast, child, children, columnRef, optionalChild, selectStatement, text, texts, walkAst } from "../sql/ast.js";
+import {
+  type Ast,
+  child,
+  children,
+  columnRef,
+  optionalChild,
+  selectStatement,
+  text,
+  texts,
+  walkAst,
+} from "../sql/ast.js";
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import { columnExpression, expression, keepColumns, outputOf, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
@@ -50,7 +60,8 @@ function lowerTable(lowering: Lowering, from: Ast, env: Environment): FromResult
   const alias = text(from, "alias") || name;
   const relation: Relation = { kind: "scan", source, occurrence: lowering.occurrences, alias, columns, version: "new" };
   const scoped = columns.map((column, index) => ({ id: column.id, name: aliases[index] ?? column.name }));
-  const qualified = text(from, "alias") === "" ? { schema: text(from, "ivm_schema"), catalog: text(from, "ivm_catalog") } : {};
+  const qualified =
+    text(from, "alias") === "" ? { schema: text(from, "ivm_schema"), catalog: text(from, "ivm_catalog") } : {};
   return { relation, scope: new Scope([{ alias, ...qualified, columns: scoped }]) };
 }
 
@@ -66,7 +77,19 @@ function constantFrom(lowering: Lowering, from: Ast, alias: string, names: reado
   const node = child(statement, "node");
   const item = { ...from, alias: "constant_rows", column_name_alias: columns.map((column) => column.id) };
   // DuckDB names the columns of VALUES col0, col1 …; a subquery around it takes aliases for every form.
-  const star = { class: "STAR", type: "STAR", alias: "", query_location: 0, relation_name: "", exclude_list: [], replace_list: [], columns: false, expr: null, qualified_exclude_list: [], rename_list: [] };
+  const star = {
+    class: "STAR",
+    type: "STAR",
+    alias: "",
+    query_location: 0,
+    relation_name: "",
+    exclude_list: [],
+    replace_list: [],
+    columns: false,
+    expr: null,
+    qualified_exclude_list: [],
+    rename_list: [],
+  };
   const inner = selectStatement([star]);
   const all = { ...inner, node: { ...child(inner, "node"), from_table: from } };
   const subquery = {
@@ -122,8 +145,14 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
   const left = lowerFrom(lowering, child(from, "left"), env);
   const right = lowerFrom(lowering, child(from, "right"), env);
   const shared = reference === "NATURAL" ? commonColumns(left.scope, right.scope) : texts(from, "using_columns");
-  const equalities = shared.map((name) => ({ name, left: requireColumn(left.scope, name), right: requireColumn(right.scope, name) }));
-  const predicates = equalities.map((pair) => expression`${columnExpression(pair.left)} = ${columnExpression(pair.right)}`);
+  const equalities = shared.map((name) => ({
+    name,
+    left: requireColumn(left.scope, name),
+    right: requireColumn(right.scope, name),
+  }));
+  const predicates = equalities.map(
+    (pair) => expression`${columnExpression(pair.left)} = ${columnExpression(pair.right)}`,
+  );
   const condition = optionalChild(from, "condition");
   if (condition !== undefined) {
     const resolver = new Resolver(lowering.functions, left.scope.join(right.scope));
@@ -132,12 +161,21 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
   switch (type) {
     case "INNER": {
       const merged = equalities.map((pair) => mergedColumn(pair, pair.left));
-      return { relation: innerJoin(left.relation, right.relation, predicates), scope: left.scope.join(right.scope, merged) };
+      return {
+        relation: innerJoin(left.relation, right.relation, predicates),
+        scope: left.scope.join(right.scope, merged),
+      };
     }
     case "SEMI":
     case "ANTI": {
       const predicate = allOf(predicates);
-      const relation: Relation = { kind: "semi-join", anti: type === "ANTI", left: left.relation, right: right.relation, predicate };
+      const relation: Relation = {
+        kind: "semi-join",
+        anti: type === "ANTI",
+        left: left.relation,
+        right: right.relation,
+        predicate,
+      };
       return { relation, scope: left.scope };
     }
     case "LEFT":
@@ -165,7 +203,13 @@ function outerJoin(
   predicates: readonly ReturnType<typeof columnExpression>[],
 ): FromResult {
   const side = type === "LEFT" ? "left" : type === "RIGHT" ? "right" : "full";
-  let relation: Relation = { kind: "outer-join", side, left: left.relation, right: right.relation, predicate: allOf(predicates) };
+  let relation: Relation = {
+    kind: "outer-join",
+    side,
+    left: left.relation,
+    right: right.relation,
+    predicate: allOf(predicates),
+  };
   if (side !== "full" || equalities.length === 0) {
     const merged = equalities.map((pair) => mergedColumn(pair, side === "right" ? pair.right : pair.left));
     return { relation, scope: left.scope.join(right.scope, merged) };
@@ -182,14 +226,24 @@ function outerJoin(
       })),
     ],
   };
-  return { relation, scope: left.scope.join(right.scope, combined.map(({ pair, id }) => mergedColumn(pair, id))) };
+  return {
+    relation,
+    scope: left.scope.join(
+      right.scope,
+      combined.map(({ pair, id }) => mergedColumn(pair, id)),
+    ),
+  };
 }
 
 function mergedColumn(pair: Equality, id: string): MergedColumn {
   return { name: pair.name, id, replaces: [pair.left, pair.right, id] };
 }
 
-function innerJoin(left: Relation, right: Relation, predicates: readonly ReturnType<typeof columnExpression>[]): Relation {
+function innerJoin(
+  left: Relation,
+  right: Relation,
+  predicates: readonly ReturnType<typeof columnExpression>[],
+): Relation {
   const flat = (relation: Relation) => (relation.kind === "join" ? relation : { inputs: [relation], predicates: [] });
   const [first, second] = [flat(left), flat(right)];
   return {
@@ -214,7 +268,10 @@ export function allOf(predicates: readonly ReturnType<typeof columnExpression>[]
 }
 
 function commonColumns(left: Scope, right: Scope): string[] {
-  const names = left.star().map((column: ScopeColumn) => column.name).filter((name) => name !== "");
+  const names = left
+    .star()
+    .map((column: ScopeColumn) => column.name)
+    .filter((name) => name !== "");
   return names.filter((name) => right.hasColumn(name));
 }
 

@@ -49,7 +49,9 @@ function distinct(query: LoweredQuery): LoweredQuery {
 function alignByName(lowering: Lowering, left: LoweredQuery, right: LoweredQuery): [LoweredQuery, LoweredQuery] {
   const has = (query: LoweredQuery, name: string) =>
     query.columns.find((column) => column.name.toLowerCase() === name.toLowerCase());
-  const names = [...left.columns, ...right.columns.filter((column) => has(left, column.name) === undefined)].map((column) => column.name);
+  const names = [...left.columns, ...right.columns.filter((column) => has(left, column.name) === undefined)].map(
+    (column) => column.name,
+  );
   if (names.some((name) => name === "")) {
     throw new Unsupported("unnamed_column", "UNION BY NAME over a column without a name has no incremental rule");
   }
@@ -60,14 +62,20 @@ function alignByName(lowering: Lowering, left: LoweredQuery, right: LoweredQuery
       return { name, id: lowering.id(name), expression: value };
     });
     return {
-      relation: { kind: "project", input: query.relation, columns: columns.map(({ id, expression }) => ({ id, expression })) },
+      relation: {
+        kind: "project",
+        input: query.relation,
+        columns: columns.map(({ id, expression }) => ({ id, expression })),
+      },
       columns: columns.map(({ name, id }) => ({ name, id })),
     };
   };
   return [align(left), align(right)];
 }
 
-type ByCount = { readonly count: ReturnType<typeof columnExpression> } | { readonly keep: ReturnType<typeof columnExpression> };
+type ByCount =
+  | { readonly count: ReturnType<typeof columnExpression> }
+  | { readonly keep: ReturnType<typeof columnExpression> };
 
 /** Copies of each row are counted on both sides; EXCEPT and INTERSECT are functions of the two counts. */
 function byCounts(

@@ -1,7 +1,7 @@
 import { type Ast, child, children, columnRef, optionalChild, text, walkAst } from "../sql/ast.js";
+import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import { containsAggregate } from "./lower-aggregate.js";
 import { allOf, type FromResult, lowerFrom } from "./lower-from.js";
-import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import type { Expression, Relation } from "./relation.js";
 import { expandStars, Resolver } from "./resolve.js";
 import type { Scope } from "./scope.js";
@@ -63,7 +63,13 @@ export function lowerSubqueryPredicate(
     return lowering.expression(comparison(text(subquery, "comparison_type"), ast, value));
   });
   if (!negated) {
-    return { kind: "semi-join", anti: false, left, right: inner.relation, predicate: allOf([...inner.correlations, ...comparisons]) };
+    return {
+      kind: "semi-join",
+      anti: false,
+      left,
+      right: inner.relation,
+      predicate: allOf([...inner.correlations, ...comparisons]),
+    };
   }
   // NOT IN holds only where every comparison is false: a NULL on either side keeps the row out.
   const [single] = comparisons;
@@ -74,7 +80,13 @@ export function lowerSubqueryPredicate(
     },
     columns: single.columns,
   };
-  return { kind: "semi-join", anti: true, left, right: inner.relation, predicate: allOf([...inner.correlations, notFalse]) };
+  return {
+    kind: "semi-join",
+    anti: true,
+    left,
+    right: inner.relation,
+    predicate: allOf([...inner.correlations, notFalse]),
+  };
 }
 
 function comparison(type: string, left: Ast, right: Ast): Ast {
@@ -139,7 +151,9 @@ function simpleFrom(lowering: Lowering, node: Ast, env: Environment): FromResult
     children(node, "group_expressions").length === 0 &&
     optionalChild(node, "having") === undefined &&
     optionalChild(node, "qualify") === undefined &&
-    children(node, "modifiers").every((modifier) => modifier["type"] !== "LIMIT_MODIFIER" && modifier["type"] !== "LIMIT_PERCENT_MODIFIER") &&
+    children(node, "modifiers").every(
+      (modifier) => modifier["type"] !== "LIMIT_MODIFIER" && modifier["type"] !== "LIMIT_PERCENT_MODIFIER",
+    ) &&
     children(child(node, "cte_map"), "map").length === 0 &&
     !children(node, "select_list").some((ast) => containsAggregate(lowering.functions, ast) || containsWindow(ast));
   if (!simple || from === undefined) {

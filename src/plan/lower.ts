@@ -1,13 +1,13 @@
-import type { Expression, Relation } from "./relation.js";
-import { ColumnIds, columnExpression, keepColumns } from "./relation.js";
 import { type Ast, children, optionalChild, selectStatement, text, walkAst } from "../sql/ast.js";
+import type { FunctionCatalog } from "../sql/functions.js";
 import { containsAggregate, lowerAggregates } from "./lower-aggregate.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
 import { lowerWindows } from "./lower-window.js";
-import type { FunctionCatalog } from "../sql/functions.js";
-import { Resolver, type SelectItem, expandStars } from "./resolve.js";
+import type { Expression, Relation } from "./relation.js";
+import { ColumnIds, columnExpression, keepColumns } from "./relation.js";
+import { expandStars, Resolver, type SelectItem } from "./resolve.js";
 import { Unsupported } from "./unsupported.js";
 
 /** A query in the algebra, with the names of its columns. */
@@ -130,7 +130,8 @@ export class Lowering {
     selected = windows.expressions.slice(0, selected.length);
     if (qualify !== undefined) {
       const predicate = windows.expressions.at(-1);
-      if (predicate !== undefined) relation = { kind: "filter", input: relation, predicate: this.expression(predicate) };
+      if (predicate !== undefined)
+        relation = { kind: "filter", input: relation, predicate: this.expression(predicate) };
     }
     return this.project(relation, items, selected);
   }
@@ -159,7 +160,11 @@ export class Lowering {
       return { name, id: this.id(name === "" ? "column" : name), expression: this.expression(ast) };
     });
     return {
-      relation: { kind: "project", input: relation, columns: columns.map(({ id, expression }) => ({ id, expression })) },
+      relation: {
+        kind: "project",
+        input: relation,
+        columns: columns.map(({ id, expression }) => ({ id, expression })),
+      },
       columns: columns.map(({ name, id }) => ({ name, id })),
     };
   }
@@ -175,7 +180,12 @@ export class Lowering {
           if (children(modifier, "distinct_on_targets").length > 0) {
             throw new Unsupported("distinct_on", "DISTINCT ON has no incremental rule");
           }
-          relation = { kind: "aggregate", input: relation, keys: keepColumns(lowered.columns.map((c) => c.id)), calls: [] };
+          relation = {
+            kind: "aggregate",
+            input: relation,
+            keys: keepColumns(lowered.columns.map((c) => c.id)),
+            calls: [],
+          };
           break;
         default:
           throw new Unsupported("limit", "LIMIT and OFFSET have no incremental rule");

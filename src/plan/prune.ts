@@ -12,11 +12,18 @@ export function prune(relation: Relation, needed: ReadonlySet<ColumnId>): Relati
       return { ...relation, input: prune(relation.input, plus(needed, relation.predicate)) };
     case "project": {
       const columns = relation.columns.filter((column) => needed.has(column.id));
-      return { ...relation, columns, input: prune(relation.input, plus(NONE, ...columns.map((column) => column.expression))) };
+      return {
+        ...relation,
+        columns,
+        input: prune(relation.input, plus(NONE, ...columns.map((column) => column.expression))),
+      };
     }
     case "join": {
       const below = plus(needed, ...relation.predicates);
-      return withInputs(relation, relation.inputs.map((input) => prune(input, below)));
+      return withInputs(
+        relation,
+        relation.inputs.map((input) => prune(input, below)),
+      );
     }
     case "outer-join":
     case "semi-join": {

@@ -1,4 +1,15 @@
-import { type Ast, child, children, columnRef, isAst, isExpression, mapAst, mapParts, text, texts } from "../sql/ast.js";
+import {
+  type Ast,
+  child,
+  children,
+  columnRef,
+  isAst,
+  isExpression,
+  mapAst,
+  mapParts,
+  text,
+  texts,
+} from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import type { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
@@ -13,7 +24,9 @@ export interface SelectItem {
 
 /** The select list with every `*` and `t.*` written out. */
 export function expandStars(list: readonly Ast[], scope: Scope): SelectItem[] {
-  return list.flatMap((ast) => (ast["class"] === "STAR" ? expandStar(ast, scope) : [{ ...namedItem(ast), resolved: false }]));
+  return list.flatMap((ast) =>
+    ast["class"] === "STAR" ? expandStar(ast, scope) : [{ ...namedItem(ast), resolved: false }],
+  );
 }
 
 function namedItem(ast: Ast): { name: string; ast: Ast } {
@@ -33,7 +46,9 @@ function expandStar(star: Ast, scope: Scope): SelectItem[] {
   const columns = table === "" ? scope.star() : scope.tableStar(table);
   if (columns === undefined) throw new Unsupported("unknown_table", `the table ${table} of ${table}.* was not found`);
   const excluded = new Set(texts(star, "exclude_list").map((name) => name.toLowerCase()));
-  const replaced = new Map(children(star, "replace_list").map((entry) => [text(entry, "key").toLowerCase(), child(entry, "value")]));
+  const replaced = new Map(
+    children(star, "replace_list").map((entry) => [text(entry, "key").toLowerCase(), child(entry, "value")]),
+  );
   return columns
     .filter((column) => !excluded.has(column.name.toLowerCase()))
     .map((column) => {
@@ -136,7 +151,10 @@ export class Resolver {
         return { ...value, alias: text(node, "alias") };
       }
     }
-    throw new Unsupported("unknown_column", `the name ${names.join(".")} was not found among the columns of the tables`);
+    throw new Unsupported(
+      "unknown_column",
+      `the name ${names.join(".")} was not found among the columns of the tables`,
+    );
   }
 
   private lambda(node: Ast, visibleItems: number, outer: ReadonlySet<string>): Ast {

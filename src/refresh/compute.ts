@@ -1,6 +1,6 @@
 import { WEIGHT } from "../catalog/source-delta.js";
-import type { Session } from "../engine/session.js";
 import { derive } from "../delta/derive.js";
+import type { Session } from "../engine/session.js";
 import { ColumnIds } from "../plan/relation.js";
 import { renderConsolidated, renderRelation } from "../render/relation.js";
 import type { Ast } from "../sql/ast.js";
@@ -64,7 +64,9 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
   }
   const terms = derive(plan.relation, context);
   const sql = renderConsolidated(terms, plan.output, leaves);
-  const columns = layout.columns.map((column, index) => `${quoteIdentifier(plan.output[index] ?? "")} AS ${quoteIdentifier(column.name)}`);
+  const columns = layout.columns.map(
+    (column, index) => `${quoteIdentifier(plan.output[index] ?? "")} AS ${quoteIdentifier(column.name)}`,
+  );
   await input.session.run(
     `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(DIFFERENCE)} AS SELECT ${columns.join(", ")}, "weight" AS ${quoteIdentifier(WEIGHT)} FROM (\n${sql}\n)`,
   );

@@ -23,7 +23,8 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
     horizon: run.state.progress.get(view.name)?.horizon ?? null,
     plan: plan === null ? null : describe(plan.relation, definition.layout),
     terms: plan === null || planned === null ? [] : explainTerms(plan, planned, sources),
-    recomputeSql: planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
+    recomputeSql:
+      planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
   };
 }
 
@@ -71,29 +72,67 @@ class Describer {
   node(relation: Relation, top: boolean): ExplainNode {
     switch (relation.kind) {
       case "scan":
-        return leaf("scan", `${relation.source} AS ${relation.alias} (${relation.columns.map((column) => column.name).join(", ")})`, "delta from snapshots");
+        return leaf(
+          "scan",
+          `${relation.source} AS ${relation.alias} (${relation.columns.map((column) => column.name).join(", ")})`,
+          "delta from snapshots",
+        );
       case "constant":
         return leaf("constant", relation.sql, "never changes");
       case "filter":
         return this.unary("filter", relation.predicate.sql, "linear", relation.input, top);
       case "project":
-        return this.unary("project", relation.columns.map((column) => column.expression.sql).join(", "), "linear", relation.input, top);
+        return this.unary(
+          "project",
+          relation.columns.map((column) => column.expression.sql).join(", "),
+          "linear",
+          relation.input,
+          top,
+        );
       case "repeat":
         return this.unary("repeat", relation.count.sql, "linear", relation.input, false);
       case "union-all":
-        return { operator: "union all", detail: "", strategy: "linear", children: relation.branches.map((branch) => this.node(branch.input, false)) };
+        return {
+          operator: "union all",
+          detail: "",
+          strategy: "linear",
+          children: relation.branches.map((branch) => this.node(branch.input, false)),
+        };
       case "join": {
         const strategy = `telescoping, ${relation.inputs.length} terms`;
-        return { operator: "inner join", detail: all(relation.predicates), strategy, children: relation.inputs.map((input) => this.node(input, false)) };
+        return {
+          operator: "inner join",
+          detail: all(relation.predicates),
+          strategy,
+          children: relation.inputs.map((input) => this.node(input, false)),
+        };
       }
       case "outer-join":
-        return this.binary(`${relation.side} join`, relation.predicate.sql, "inner join and anti join", relation.left, relation.right);
+        return this.binary(
+          `${relation.side} join`,
+          relation.predicate.sql,
+          "inner join and anti join",
+          relation.left,
+          relation.right,
+        );
       case "semi-join":
-        return this.binary(relation.anti ? "anti join" : "semi join", relation.predicate.sql, "matching rows, new minus old", relation.left, relation.right);
+        return this.binary(
+          relation.anti ? "anti join" : "semi join",
+          relation.predicate.sql,
+          "matching rows, new minus old",
+          relation.left,
+          relation.right,
+        );
       case "aggregate":
         return this.aggregate(relation, top);
       case "window":
-        return this.unary("window", relation.columns.map((column) => column.expression.sql).join(", "), "affected partitions, new minus old", relation.input, false);
+        return this.unary(
+          "window",
+          relation.columns.map((column) => column.expression.sql).join(", "),
+          "affected partitions, new minus old",
+          relation.input,
+          false,
+        );
       case "delta-scan":
       case "restrict":
       case "shared":
@@ -112,7 +151,9 @@ class Describer {
   private stored(): string {
     const rules = new Set(this.layout.groups?.states.map((state) => state.rule.rule) ?? []);
     if (rules.has("reread")) return "affected groups read anew";
-    return rules.has("extreme") ? "folded into stored state; a group that loses its extreme is read anew" : "folded into stored state";
+    return rules.has("extreme")
+      ? "folded into stored state; a group that loses its extreme is read anew"
+      : "folded into stored state";
   }
 
   private unary(operator: string, detail: string, strategy: string, input: Relation, top: boolean): ExplainNode {

@@ -54,7 +54,8 @@ export async function foldGroups(input: FoldInput): Promise<void> {
     after = await rereadGroups(input, CHANGED_GROUPS);
   }
   await fillDifference(session, layout, after, `SELECT ${names} FROM ${q(OLD_GROUPS)}`);
-  for (const table of [CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD]) await session.run(`DROP TABLE IF EXISTS temp.${q(table)}`);
+  for (const table of [CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD])
+    await session.run(`DROP TABLE IF EXISTS temp.${q(table)}`);
 }
 
 function rowsColumn(states: readonly GroupState[]): ColumnId {
@@ -65,7 +66,9 @@ function rowsColumn(states: readonly GroupState[]): ColumnId {
 
 /** `IS NOT DISTINCT FROM` on each key: a NULL key is a group like any other. */
 function matchKeys(input: FoldInput, data: string, changed: string): string {
-  const match = input.groups.keys.map((key) => `${data}.${q(nameOf(input.layout, key))} IS NOT DISTINCT FROM ${changed}.${q(key)}`);
+  const match = input.groups.keys.map(
+    (key) => `${data}.${q(nameOf(input.layout, key))} IS NOT DISTINCT FROM ${changed}.${q(key)}`,
+  );
   return match.length === 0 ? "true" : match.join(" AND ");
 }
 
@@ -83,7 +86,9 @@ async function collectGroups(input: FoldInput): Promise<void> {
     const keys: Relation = { kind: "project", input: term.relation, columns: groups.aggregate.keys };
     return `SELECT ${[...groups.keys.map(q), `1 AS one`].join(", ")} FROM (${renderRelation(keys, leaves)})`;
   });
-  await input.session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT DISTINCT * FROM (${selects.join(" UNION ALL ")})`);
+  await input.session.run(
+    `CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT DISTINCT * FROM (${selects.join(" UNION ALL ")})`,
+  );
 }
 
 /** A value that states need of each changed row; equal expressions are taken once. */
@@ -117,7 +122,8 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   // Consolidated first: an extreme must not be taken from a row that another term takes away again.
   await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_ROWS)} AS ${renderConsolidated(terms, ids, leaves)}`);
   const keys = groups.keys.map(q);
-  const groupBy = keys.length === 0 ? "HAVING count(*) > 0" : `GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
+  const groupBy =
+    keys.length === 0 ? "HAVING count(*) > 0" : `GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
   await session.run(
     `CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${[...keys, ...changes.flat()].join(", ")} FROM ${q(CHANGED_ROWS)} ${groupBy}`,
   );
@@ -136,12 +142,15 @@ function stateChange(state: GroupState, inputs: Inputs): string[] {
       return [`CAST(coalesce(sum("weight") FILTER (WHERE ${counted(rule, inputs)}), 0) AS BIGINT) AS ${change(id)}`];
     case "sum": {
       const argument = q(inputs.take(rule.argument, "argument"));
-      return [`sum(CAST(${argument} AS ${rule.type}) * "weight") FILTER (WHERE ${counted(rule, inputs)}) AS ${change(id)}`];
+      return [
+        `sum(CAST(${argument} AS ${rule.type}) * "weight") FILTER (WHERE ${counted(rule, inputs)}) AS ${change(id)}`,
+      ];
     }
     case "extreme": {
       const argument = q(inputs.take(rule.argument, "argument"));
       const condition = counted(rule, inputs);
-      const extreme = (sign: string): string => `${rule.function}(${argument}) FILTER (WHERE "weight" ${sign} 0 AND ${condition})`;
+      const extreme = (sign: string): string =>
+        `${rule.function}(${argument}) FILTER (WHERE "weight" ${sign} 0 AND ${condition})`;
       return [`${extreme(">")} AS ${inserted(id)}`, `${extreme("<")} AS ${deleted(id)}`];
     }
     case "reread":
@@ -215,10 +224,20 @@ async function rereadGroups(input: FoldInput, keysTable: string): Promise<string
   const shared: Relation = {
     kind: "shared",
     name: context.ids.create("affected"),
-    input: { kind: "constant", sql: `SELECT ${[...columns, "1 AS one"].join(", ")} FROM temp.${q(keysTable)}`, columns: keys.map(({ id }) => id) },
+    input: {
+      kind: "constant",
+      sql: `SELECT ${[...columns, "1 AS one"].join(", ")} FROM temp.${q(keysTable)}`,
+      columns: keys.map(({ id }) => id),
+    },
   };
   const cut =
-    keys.length === 0 ? aggregate.input : restrictTo(aggregate.input, shared, keys.map(({ key, id }) => [key.expression, id] as const));
+    keys.length === 0
+      ? aggregate.input
+      : restrictTo(
+          aggregate.input,
+          shared,
+          keys.map(({ key, id }) => [key.expression, id] as const),
+        );
   const rows = renderRelation({ ...aggregate, input: cut }, leaves);
   // Without keys the one group is always there, but is only written where something changed.
   const condition = keys.length === 0 ? ` WHERE EXISTS (SELECT 1 FROM temp.${q(keysTable)})` : "";

@@ -27,7 +27,10 @@ export function selectViews(views: readonly StoredView[], asked: readonly string
     if (view === undefined) {
       throw new ConfigError("view_unknown", `The lake has no view ${name}.`, {
         subject: { view: name },
-        hint: views.length === 0 ? "Apply definitions first." : `Known views: ${views.map((known) => known.name).join(", ")}.`,
+        hint:
+          views.length === 0
+            ? "Apply definitions first."
+            : `Known views: ${views.map((known) => known.name).join(", ")}.`,
       });
     }
     visit(view);

@@ -77,7 +77,10 @@ export async function planViewRun(run: RunContext, view: StoredView): Promise<Pl
     throw new RefreshError(
       "horizon_behind",
       `View ${view.name} stands at snapshot ${progress.horizon} already and can't go back to ${run.horizon}.`,
-      { subject: { view: view.name, snapshot: run.horizon }, hint: "Leave out the snapshot, or name one that is not older than the view." },
+      {
+        subject: { view: view.name, snapshot: run.horizon },
+        hint: "Leave out the snapshot, or name one that is not older than the view.",
+      },
     );
   }
   const sources: PlannedSource[] = [];
@@ -94,7 +97,10 @@ function decide(
   const { definition, built } = view;
   if (built === null || progress.horizon === null) return { strategy: "initial", reason: null };
   if (built.fingerprint !== definition.fingerprint) {
-    return { strategy: "recompute", reason: { code: "definition_changed", text: "the definition changed since the last refresh" } };
+    return {
+      strategy: "recompute",
+      reason: { code: "definition_changed", text: "the definition changed since the last refresh" },
+    };
   }
   for (const source of sources) {
     if (source.state.kind === "rebuild") return { strategy: "recompute", reason: source.state.reason };
@@ -117,7 +123,8 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
   if (cursor === undefined) {
     return { ...base, from: null, state: { kind: "changed", method: "difference", reason: null } };
   }
-  const columns = place.layout === null ? usedColumns(view, defined) : place.layout.columns.map((column) => column.name);
+  const columns =
+    place.layout === null ? usedColumns(view, defined) : place.layout.columns.map((column) => column.name);
   const state = await inspectWindow(run.session, run.engine, run.history, {
     table: place.table,
     from: cursor.snapshot,
@@ -145,7 +152,11 @@ function placeOf(
   }
   const upstream = run.state.views.find((candidate) => sameName(candidate.name, defined.table));
   if (upstream?.built === null || upstream === undefined) throw missing(view, defined, run.horizon);
-  return { table: { schema: run.tables.schema, table: upstream.built.table }, layout: upstream.built.layout, to: run.present };
+  return {
+    table: { schema: run.tables.schema, table: upstream.built.table },
+    layout: upstream.built.layout,
+    to: run.present,
+  };
 }
 
 /** The columns that the view's plan reads of a source; all where there is no plan. */
@@ -157,8 +168,12 @@ export function usedColumns(view: StoredView, source: DefinedSource): readonly s
 }
 
 function missing(view: StoredView, source: DefinedSource, snapshot: bigint): RefreshError {
-  return new RefreshError("source_missing", `View ${view.name}: its source ${source.name} does not exist at snapshot ${snapshot}.`, {
-    subject: { view: view.name, table: source.name, snapshot },
-    hint: "Bring the table back under its name, or change the view's definition and apply it.",
-  });
+  return new RefreshError(
+    "source_missing",
+    `View ${view.name}: its source ${source.name} does not exist at snapshot ${snapshot}.`,
+    {
+      subject: { view: view.name, table: source.name, snapshot },
+      hint: "Bring the table back under its name, or change the view's definition and apply it.",
+    },
+  );
 }

@@ -38,10 +38,7 @@ const RECOMPUTE_SHARE = 0.5;
 const SMALL_DELTA = 10_000n;
 
 /** Brings the selected views, in order, to the run's horizon. */
-export async function runRefresh(
-  start: () => Promise<RunContext>,
-  options: RefreshOptions,
-): Promise<RefreshResult> {
+export async function runRefresh(start: () => Promise<RunContext>, options: RefreshOptions): Promise<RefreshResult> {
   const startedAt = performance.now();
   const runId = randomUUID();
   let run = await start();
@@ -89,16 +86,24 @@ function aborted(options: RefreshOptions): boolean {
 }
 
 function interrupted(): InterruptedError {
-  return new InterruptedError("interrupted", "The run was interrupted; every view stands where it was or at the horizon.", {
-    hint: "Run the same command again.",
-  });
+  return new InterruptedError(
+    "interrupted",
+    "The run was interrupted; every view stands where it was or at the horizon.",
+    {
+      hint: "Run the same command again.",
+    },
+  );
 }
 
 function upstreamFailed(view: StoredView, upstream: string): RefreshError {
-  return new RefreshError("upstream_failed", `View ${view.name} was left alone because ${upstream}, which it reads, failed.`, {
-    subject: { view: view.name },
-    hint: `Correct ${upstream} first.`,
-  });
+  return new RefreshError(
+    "upstream_failed",
+    `View ${view.name} was left alone because ${upstream}, which it reads, failed.`,
+    {
+      subject: { view: view.name },
+      hint: `Correct ${upstream} first.`,
+    },
+  );
 }
 
 function statusOf(results: readonly ViewResult[]): RefreshResult["status"] {
@@ -111,7 +116,12 @@ export function errorResult(error: unknown): ErrorResult {
     return { code: error.code, message: error.message, hint: error.hint ?? null, retryable: error.retryable };
   }
   const message = error instanceof Error ? error.message : String(error);
-  return { code: "internal_error", message, hint: "This is a fault of ducklake-ivm; please report it.", retryable: false };
+  return {
+    code: "internal_error",
+    message,
+    hint: "This is a fault of ducklake-ivm; please report it.",
+    retryable: false,
+  };
 }
 
 function failure(view: string, error: unknown, elapsedMs: number): ViewResult {
@@ -250,14 +260,16 @@ class ViewWork {
   private loadDelta(source: PlannedSource): Promise<SourceDelta> {
     const { session } = this.context;
     const { state, from, layout } = source;
-    if (state.kind !== "changed" || from === null) throw new TypeError("only a changed source with a cursor has a delta");
+    if (state.kind !== "changed" || from === null)
+      throw new TypeError("only a changed source with a cursor has a delta");
     return loadSourceDelta(session, {
       table: source.table,
       from,
       to: source.to,
       method: state.method,
       reason: state.reason,
-      columns: layout === null ? usedColumns(this.planned.view, source.defined) : layout.columns.map((column) => column.name),
+      columns:
+        layout === null ? usedColumns(this.planned.view, source.defined) : layout.columns.map((column) => column.name),
       ...(layout === null
         ? {}
         : {
@@ -279,7 +291,10 @@ class ViewWork {
     if (this.planned.view.definition.refresh === "incremental") return null;
     for (const [name, delta] of this.deltas) {
       if (delta.rows > SMALL_DELTA && Number(delta.rows) > RECOMPUTE_SHARE * Number(delta.sourceRows)) {
-        return { code: "cost", text: `${delta.rows} changed rows of ${name} against ${delta.sourceRows} rows in all: a recompute is cheaper` };
+        return {
+          code: "cost",
+          text: `${delta.rows} changed rows of ${name} against ${delta.sourceRows} rows in all: a recompute is cheaper`,
+        };
       }
     }
     return null;

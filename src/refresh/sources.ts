@@ -1,11 +1,10 @@
-import { tableAtVersion } from "../catalog/source-delta.js";
+import { tableAtVersion, WEIGHT } from "../catalog/source-delta.js";
 import type { TableName } from "../catalog/window.js";
-import type { DeltaScan, Scan, ScanColumn } from "../plan/relation.js";
-import type { LeafRenderer } from "../render/relation.js";
-import { WEIGHT } from "../catalog/source-delta.js";
-import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
 import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
+import type { DeltaScan, Scan, ScanColumn } from "../plan/relation.js";
+import type { LeafRenderer } from "../render/relation.js";
+import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
 import { parseSelect, printStatement } from "../sql/parse.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
 import { replaceSources } from "../view/bind.js";
@@ -79,7 +78,8 @@ export async function statementSql(
     if (source === undefined) throw new TypeError(`the statement reads ${name}, which is no source of the view`);
     const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
     const subquery = subqueries.get(name);
-    if (subquery !== undefined) return subqueryTable(subquery, text(node, "alias") || text(node, "table_name"), aliases);
+    if (subquery !== undefined)
+      return subqueryTable(subquery, text(node, "alias") || text(node, "table_name"), aliases);
     const read = rows(source);
     if ("select" in read) throw new TypeError("unreachable: a subquery was made for this source");
     const own = node["at_clause"];

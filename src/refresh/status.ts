@@ -1,8 +1,8 @@
+import { RefreshError } from "../errors.js";
 import type { ViewStatus } from "../types.js";
+import type { StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { planViewRun, type RunContext } from "./plan-run.js";
-import { RefreshError } from "../errors.js";
-import type { StoredView } from "../view/state.js";
 import { physicalTable } from "./write.js";
 
 /** Where each view stands against the lake as it is now. */
@@ -26,12 +26,18 @@ async function statusOf(run: RunContext, view: StoredView, stale: ReadonlySet<st
   const sources = definition.sources.map((source) => {
     const state = planned?.sources.find((candidate) => candidate.defined.name === source.name)?.state;
     const upstream = source.kind === "view" && stale.has(source.table.toLowerCase());
-    return { source: source.name, cursor: cursorOf(source.name), changed: upstream || state === undefined || state.kind !== "unchanged" };
+    return {
+      source: source.name,
+      cursor: cursorOf(source.name),
+      changed: upstream || state === undefined || state.kind !== "unchanged",
+    };
   });
   let state: ViewStatus["state"];
   if (built === null) state = "pending";
   else if (built.fingerprint !== definition.fingerprint) state = "rebuild";
-  else state = planned !== null && planned.strategy === null && !sources.some((source) => source.changed) ? "fresh" : "stale";
+  else
+    state =
+      planned !== null && planned.strategy === null && !sources.some((source) => source.changed) ? "fresh" : "stale";
   return {
     view: view.name,
     state,

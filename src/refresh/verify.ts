@@ -62,14 +62,21 @@ async function verifyView(session: Session, engine: Engine, tables: StateTables,
 }
 
 function notBuilt(view: string): RefreshError {
-  return new RefreshError("not_built", `View ${view} has no content yet.`, { subject: { view }, hint: "Refresh it first." });
+  return new RefreshError("not_built", `View ${view} has no content yet.`, {
+    subject: { view },
+    hint: "Refresh it first.",
+  });
 }
 
 function horizonExpired(view: string, horizon: bigint): LakeError {
-  return new LakeError("snapshot_missing", `View ${view} stands at snapshot ${horizon}, which was expired, so it can't be recomputed there.`, {
-    subject: { view, snapshot: horizon },
-    hint: "Refresh the view and verify it again.",
-  });
+  return new LakeError(
+    "snapshot_missing",
+    `View ${view} stands at snapshot ${horizon}, which was expired, so it can't be recomputed there.`,
+    {
+      subject: { view, snapshot: horizon },
+      hint: "Refresh the view and verify it again.",
+    },
+  );
 }
 
 /** The view's definition with every view below it written out, down to the base tables at the horizon. */
@@ -82,23 +89,37 @@ async function expandedSql(
   path: readonly string[],
 ): Promise<string> {
   if (view.built === null || view.built.fingerprint !== view.definition.fingerprint) {
-    throw new RefreshError("definition_pending", `View ${view.name} has a new definition that no refresh has built yet.`, {
-      subject: { view: view.name },
-      hint: "Refresh it first.",
-    });
+    throw new RefreshError(
+      "definition_pending",
+      `View ${view.name} has a new definition that no refresh has built yet.`,
+      {
+        subject: { view: view.name },
+        hint: "Refresh it first.",
+      },
+    );
   }
   if (path.includes(view.name)) throw new TypeError(`stored definitions form a circle at ${view.name}`);
   const upstream = new Map<string, string>();
   const sources = new Map<string, RunSource>();
   for (const source of view.definition.sources) {
-    const below = source.kind === "view" ? state.views.find((candidate) => sameName(candidate.name, source.table)) : undefined;
+    const below =
+      source.kind === "view" ? state.views.find((candidate) => sameName(candidate.name, source.table)) : undefined;
     if (below !== undefined) {
       const sql = await expandedSql(session, state, below, horizon, instant, [...path, view.name]);
       upstream.set(source.name, namedRows(below.definition, sql));
     }
-    sources.set(source.name, { name: source.name, table: source, layout: null, from: horizon, to: horizon, delta: null });
+    sources.set(source.name, {
+      name: source.name,
+      table: source,
+      layout: null,
+      from: horizon,
+      to: horizon,
+      delta: null,
+    });
   }
-  const statement: Ast = view.definition.usesTime ? pinTime(statementOf(view.definition), instant) : statementOf(view.definition);
+  const statement: Ast = view.definition.usesTime
+    ? pinTime(statementOf(view.definition), instant)
+    : statementOf(view.definition);
   return statementSql(session, statement, sources, (source) => {
     const select = upstream.get(source.name);
     return select === undefined ? { table: source.table, version: horizon } : { select };
@@ -115,9 +136,13 @@ async function compare(session: Session, view: StoredView, expected: string, act
     SELECT ${list}, CAST(sum(_ivm_sign) AS BIGINT) AS _ivm_weight
     FROM (SELECT ${list}, 1 AS _ivm_sign FROM (${actual}) UNION ALL SELECT ${list}, -1 FROM (${expected}))
     GROUP BY ${names.map((_, index) => index + 1).join(", ")} HAVING sum(_ivm_sign) <> 0`);
-  const floats = columns.filter((column) => column.type === "DOUBLE" || column.type === "FLOAT").map((column) => q(column.name));
+  const floats = columns
+    .filter((column) => column.type === "DOUBLE" || column.type === "FLOAT")
+    .map((column) => q(column.name));
   if (floats.length > 0) await forgiveFloats(session, names, floats);
-  const row = await session.row<{ n: bigint | null }>(`SELECT CAST(sum(abs(_ivm_weight)) AS BIGINT) AS n FROM temp.${q(DIFFERENCES)}`);
+  const row = await session.row<{ n: bigint | null }>(
+    `SELECT CAST(sum(abs(_ivm_weight)) AS BIGINT) AS n FROM temp.${q(DIFFERENCES)}`,
+  );
   return row.n ?? 0n;
 }
 
@@ -133,7 +158,8 @@ async function forgiveFloats(session: Session, names: readonly string[], floats:
     `(SELECT *, ${number} FROM (SELECT * EXCLUDE (_ivm_weight), unnest(range(abs(_ivm_weight))) AS _ivm_copy FROM ${table} WHERE _ivm_weight ${sign} 0))`;
   const same = [...exact.map((name) => `l.${name} IS NOT DISTINCT FROM r.${name}`), "l._ivm_number = r._ivm_number"];
   const near = floats.map(
-    (name) => `(l.${name} IS NOT DISTINCT FROM r.${name} OR abs(l.${name} - r.${name}) <= ${FLOAT_TOLERANCE} * greatest(abs(l.${name}), abs(r.${name})))`,
+    (name) =>
+      `(l.${name} IS NOT DISTINCT FROM r.${name} OR abs(l.${name} - r.${name}) <= ${FLOAT_TOLERANCE} * greatest(abs(l.${name}), abs(r.${name})))`,
   );
   const list = (alias: string): string => names.map((name) => `${alias}.${name}`).join(", ");
   await session.run(`

@@ -84,7 +84,9 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
   const counts = await countVisible(input);
   return commit(input, async () => {
     if (expected > 0n) {
-      const deleted = await session.change(`DELETE FROM ${table} WHERE rowid IN (SELECT victim FROM temp.${q(VICTIMS)})`);
+      const deleted = await session.change(
+        `DELETE FROM ${table} WHERE rowid IN (SELECT victim FROM temp.${q(VICTIMS)})`,
+      );
       if (deleted !== expected) throw tableAltered(definition.name, expected, deleted);
     }
     await session.run(
@@ -114,7 +116,10 @@ async function findVictims(input: WriteInput, table: string, rebuilt: boolean): 
   const keys = rebuilt ? undefined : layout.groups?.keys;
   const match = layout.columns
     .filter((column) => keys === undefined || keys.includes(column.id))
-    .map((column) => `${column.stored === column.type ? `present.${q(column.name)}` : `CAST(present.${q(column.name)} AS ${column.type})`} IS NOT DISTINCT FROM gone.${q(column.name)}`);
+    .map(
+      (column) =>
+        `${column.stored === column.type ? `present.${q(column.name)}` : `CAST(present.${q(column.name)} AS ${column.type})`} IS NOT DISTINCT FROM gone.${q(column.name)}`,
+    );
   await session.run(`
     CREATE OR REPLACE TEMP TABLE ${q(VICTIMS)} AS
     SELECT victim FROM (
@@ -135,7 +140,10 @@ function tableAltered(view: string, expected: bigint, found: bigint): RefreshErr
   return new RefreshError(
     TABLE_ALTERED,
     `View ${view}: ${expected} rows had to go from its physical table, but ${found} were found. Something else has written to it.`,
-    { subject: { view }, hint: "Only ducklake-ivm may write to the tables of its state schema; the next refresh rebuilds the view by difference." },
+    {
+      subject: { view },
+      hint: "Only ducklake-ivm may write to the tables of its state schema; the next refresh rebuilds the view by difference.",
+    },
   );
 }
 
@@ -160,7 +168,10 @@ async function checkPrimaryKey(input: WriteInput, table: string, written: string
   const { layout } = definition;
   const keys = definition.primaryKey.map(q);
   const all = `(${visibleSelect(layout, table)})`;
-  const touched = written === null ? "" : `SEMI JOIN (${visibleDelta(layout, written, WEIGHT, true)}) AS written ON ${keys.map((key) => `rows.${key} IS NOT DISTINCT FROM written.${key}`).join(" AND ")}`;
+  const touched =
+    written === null
+      ? ""
+      : `SEMI JOIN (${visibleDelta(layout, written, WEIGHT, true)}) AS written ON ${keys.map((key) => `rows.${key} IS NOT DISTINCT FROM written.${key}`).join(" AND ")}`;
   const [violation] = await session.rows<{ sample: string; copies: bigint }>(`
     SELECT CAST(struct_pack(${definition.primaryKey.map((key) => `${q(key)} := any_value(rows.${q(key)})`).join(", ")}) AS VARCHAR) AS sample, count(*) AS copies
     FROM ${all} AS rows ${touched}
@@ -168,10 +179,14 @@ async function checkPrimaryKey(input: WriteInput, table: string, written: string
     HAVING count(*) > 1 OR ${keys.map((key) => `any_value(rows.${key}) IS NULL`).join(" OR ")} LIMIT 1`);
   if (violation === undefined) return;
   const why = violation.copies > 1n ? `${violation.copies} rows have the key` : "a row has a NULL in the key";
-  throw new RefreshError("primary_key_violated", `View ${definition.name}: ${why} ${violation.sample}. Nothing was written.`, {
-    subject: { view: definition.name },
-    hint: `Correct the declared primary_key (${definition.primaryKey.join(", ")}) or the query.`,
-  });
+  throw new RefreshError(
+    "primary_key_violated",
+    `View ${definition.name}: ${why} ${violation.sample}. Nothing was written.`,
+    {
+      subject: { view: definition.name },
+      hint: `Correct the declared primary_key (${definition.primaryKey.join(", ")}) or the query.`,
+    },
+  );
 }
 
 async function writeUserView(input: WriteInput, table: string): Promise<void> {
@@ -184,10 +199,10 @@ async function writeUserView(input: WriteInput, table: string): Promise<void> {
 }
 
 async function writeBuilt(input: WriteInput, built: BuiltView): Promise<void> {
-  const changed = await input.session.change(
-    `UPDATE ${input.state.table("views")} SET built = $1 WHERE name = $2`,
-    [JSON.stringify(built), input.definition.name],
-  );
+  const changed = await input.session.change(`UPDATE ${input.state.table("views")} SET built = $1 WHERE name = $2`, [
+    JSON.stringify(built),
+    input.definition.name,
+  ]);
   if (changed !== 1n) throw moved(input.definition.name);
 }
 
@@ -210,10 +225,14 @@ async function commit(
       `SELECT view, horizon, run_id AS "runId" FROM ${state.table("progress")} WHERE view = $1`,
       [definition.name],
     );
-    if (progress === undefined || progress.horizon !== before.horizon || progress.runId !== before.runId) throw moved(definition.name);
+    if (progress === undefined || progress.horizon !== before.horizon || progress.runId !== before.runId)
+      throw moved(definition.name);
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict.
-    await session.run(`UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, updated_at = now() WHERE view = $3`, [horizon, runId, definition.name]);
+    await session.run(
+      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, updated_at = now() WHERE view = $3`,
+      [horizon, runId, definition.name],
+    );
     await session.run(`DELETE FROM ${state.table("cursors")} WHERE view = $1`, [definition.name]);
     for (const cursor of input.cursors) {
       await session.run(`INSERT INTO ${state.table("cursors")} VALUES ($1, $2, $3, $4, $5)`, [
@@ -265,10 +284,14 @@ async function snapshotOf(input: WriteInput, commitId: string): Promise<bigint> 
   );
   const [row] = rows;
   if (row === undefined) {
-    throw new InternalError("commit_lost", `View ${input.definition.name}: its commit ${commitId} is not in the lake's history.`, {
-      subject: { view: input.definition.name },
-      hint: "Run `verify`, and report this with the lake's catalog type.",
-    });
+    throw new InternalError(
+      "commit_lost",
+      `View ${input.definition.name}: its commit ${commitId} is not in the lake's history.`,
+      {
+        subject: { view: input.definition.name },
+        hint: "Run `verify`, and report this with the lake's catalog type.",
+      },
+    );
   }
   return row.id;
 }

@@ -114,7 +114,9 @@ class Renderer {
   private restrict(relation: Extract<Relation, { kind: "restrict" }>): string {
     const [input, keys] = inputsOf(relation).map((part) => this.from(part));
     if (relation.pairs.length === 0) return `SELECT *\nFROM ${input}\nWHERE EXISTS (SELECT 1 FROM ${keys})`;
-    const matches = relation.pairs.map(([expression, key]) => `(${expression.sql}) IS NOT DISTINCT FROM ${quoteIdentifier(key)}`);
+    const matches = relation.pairs.map(
+      ([expression, key]) => `(${expression.sql}) IS NOT DISTINCT FROM ${quoteIdentifier(key)}`,
+    );
     return `SELECT *\nFROM ${input}\nSEMI JOIN ${keys}\nON ${matches.join(" AND ")}`;
   }
 
@@ -122,7 +124,8 @@ class Renderer {
     const keys = relation.keys.map((key) => named(key.expression, key.id));
     const calls = relation.calls.map((call) => named(call.expression, call.id));
     const from = this.from(relation.input);
-    if (keys.length === 0) return `SELECT ${calls.length === 0 ? `count(*) AS "rows"` : calls.join(", ")}\nFROM ${from}`;
+    if (keys.length === 0)
+      return `SELECT ${calls.length === 0 ? `count(*) AS "rows"` : calls.join(", ")}\nFROM ${from}`;
     return `SELECT ${[...keys, ...calls].join(", ")}\nFROM ${from}\nGROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
   }
 }

@@ -1,5 +1,5 @@
-import { DefinitionError } from "../errors.js";
 import type { Session } from "../engine/session.js";
+import { DefinitionError } from "../errors.js";
 import { type Ast, children, isAst, selectStatement, text } from "./ast.js";
 import { parseJson, printJson } from "./json.js";
 
@@ -22,10 +22,14 @@ export async function parseSelect(session: Session, sql: string, origin: SqlOrig
   const statements = children(tree, "statements");
   const [statement] = statements;
   if (statement === undefined || statements.length !== 1) {
-    throw new DefinitionError("not_a_select", `View ${origin.view}: expected one SELECT statement, found ${statements.length}.`, {
-      subject: subjectOf(origin),
-      hint: "Write exactly one query in each view's file.",
-    });
+    throw new DefinitionError(
+      "not_a_select",
+      `View ${origin.view}: expected one SELECT statement, found ${statements.length}.`,
+      {
+        subject: subjectOf(origin),
+        hint: "Write exactly one query in each view's file.",
+      },
+    );
   }
   return statement;
 }
@@ -33,10 +37,14 @@ export async function parseSelect(session: Session, sql: string, origin: SqlOrig
 function parseError(tree: Ast, sql: string, origin: SqlOrigin): DefinitionError {
   const message = text(tree, "error_message");
   if (text(tree, "error_type") === "not implemented") {
-    return new DefinitionError("not_a_select", `View ${origin.view}: a view is defined by a SELECT statement. ${message}`, {
-      subject: subjectOf(origin),
-      hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else.",
-    });
+    return new DefinitionError(
+      "not_a_select",
+      `View ${origin.view}: a view is defined by a SELECT statement. ${message}`,
+      {
+        subject: subjectOf(origin),
+        hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else.",
+      },
+    );
   }
   const position = Number(text(tree, "position") || Number.NaN);
   const place = Number.isNaN(position) ? undefined : lineAndColumn(sql, position);

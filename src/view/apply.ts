@@ -39,10 +39,14 @@ export async function applyDefinitions(
   for (const definition of definitions) {
     const ours = state.views.some((view) => sameName(view.name, definition.name) && view.built !== null);
     if (!ours && (objects.table(schema, definition.name) ?? objects.view(schema, definition.name)) !== undefined) {
-      throw new DefinitionError("name_taken", `View ${definition.name}: the lake already has a table or view ${schema}.${definition.name}.`, {
-        subject: { view: definition.name, ...(definition.file === undefined ? {} : { file: definition.file }) },
-        hint: "Rename the view, or choose another `schema` for the user-facing views.",
-      });
+      throw new DefinitionError(
+        "name_taken",
+        `View ${definition.name}: the lake already has a table or view ${schema}.${definition.name}.`,
+        {
+          subject: { view: definition.name, ...(definition.file === undefined ? {} : { file: definition.file }) },
+          hint: "Rename the view, or choose another `schema` for the user-facing views.",
+        },
+      );
     }
   }
   const stored = new Map(kept.map((view) => [view.name, view.definition]));
@@ -72,7 +76,12 @@ function compare(prepared: readonly StoredDefinition[], views: readonly StoredVi
   const gone = views
     .filter((view) => !prepared.some((definition) => sameName(definition.name, view.name)))
     .map((view): Change => {
-      const action = { view: view.name, action: drop ? ("drop" as const) : ("orphan" as const), strategy: null, reasons: [] };
+      const action = {
+        view: view.name,
+        action: drop ? ("drop" as const) : ("orphan" as const),
+        strategy: null,
+        reasons: [],
+      };
       return { action, definition: null, stored: view };
     });
   return [...changes, ...gone];
@@ -94,7 +103,9 @@ async function write(
   if (writes.length === 0) return;
   await session.transaction(async () => {
     if ((await appliesOf(session, tables)) !== applies) {
-      throw new ConflictError("moved", "Another apply changed the definitions in the meantime.", { hint: "Run the same command again." });
+      throw new ConflictError("moved", "Another apply changed the definitions in the meantime.", {
+        hint: "Run the same command again.",
+      });
     }
     // One row that every apply updates: of two at once, one gets a conflict.
     await session.run(`UPDATE ${tables.table("layout")} SET applies = applies + 1`);

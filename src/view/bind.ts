@@ -2,7 +2,17 @@ import type { LakeObjects } from "../catalog/tables.js";
 import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { DefinitionError } from "../errors.js";
-import { type Ast, type AstValue, child, children, isAst, mapParts, optionalChild, subqueryTable, text } from "../sql/ast.js";
+import {
+  type Ast,
+  type AstValue,
+  child,
+  children,
+  isAst,
+  mapParts,
+  optionalChild,
+  subqueryTable,
+  text,
+} from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { parseSelect, type SqlOrigin, subjectOf } from "../sql/parse.js";
 import { sameName, sourceName } from "./names.js";
@@ -28,7 +38,15 @@ export interface BoundQuery {
 }
 
 /** Table functions whose rows follow from their arguments alone. */
-const PURE_TABLE_FUNCTIONS = new Set(["range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"]);
+const PURE_TABLE_FUNCTIONS = new Set([
+  "range",
+  "generate_series",
+  "unnest",
+  "repeat",
+  "repeat_row",
+  "json_each",
+  "json_tree",
+]);
 
 /**
  * Finds every table of a definition. DuckLake's plain views are written out in place; our own views become sources.
@@ -100,15 +118,27 @@ function resolve(context: BindContext, table: Ast, path: readonly string[]): Tar
 function resolveIn(context: BindContext, schema: string, name: string): Target | undefined {
   const table = context.objects.table(schema, name);
   if (table !== undefined) {
-    const source = { kind: "table", name: sourceName(table.schema, table.table), schema: table.schema, table: table.table } as const;
+    const source = {
+      kind: "table",
+      name: sourceName(table.schema, table.table),
+      schema: table.schema,
+      table: table.table,
+    } as const;
     return { kind: "source", source };
   }
-  const view = sameName(schema, context.schema) ? context.views.find((candidate) => sameName(candidate, name)) : undefined;
+  const view = sameName(schema, context.schema)
+    ? context.views.find((candidate) => sameName(candidate, name))
+    : undefined;
   if (view !== undefined) {
-    return { kind: "source", source: { kind: "view", name: sourceName(context.schema, view), schema: context.schema, table: view } };
+    return {
+      kind: "source",
+      source: { kind: "view", name: sourceName(context.schema, view), schema: context.schema, table: view },
+    };
   }
   const plain = context.objects.view(schema, name);
-  return plain === undefined ? undefined : { kind: "plain", key: sourceName(plain.schema, plain.view).toLowerCase(), view: plain };
+  return plain === undefined
+    ? undefined
+    : { kind: "plain", key: sourceName(plain.schema, plain.view).toLowerCase(), view: plain };
 }
 
 class Binder {
@@ -171,7 +201,9 @@ class Binder {
   }
 
   private missing(node: Ast): DefinitionError {
-    const written = [text(node, "catalog_name"), text(node, "schema_name"), text(node, "table_name")].filter((part) => part !== "");
+    const written = [text(node, "catalog_name"), text(node, "schema_name"), text(node, "table_name")].filter(
+      (part) => part !== "",
+    );
     const name = written.join(".");
     return new DefinitionError("table_missing", `View ${this.origin.view}: the lake has no table or view ${name}.`, {
       subject: { ...subjectOf(this.origin), table: name },
@@ -208,7 +240,8 @@ export function replaceSources(statement: Ast, replace: (source: string, node: A
     if (source === "") return undefined;
     const { ivm_source, ivm_schema, ivm_catalog, ...plain } = node;
     const result = replace(source, plain);
-    if (result["type"] !== "BASE_TABLE") replaced.push({ schema: text(node, "ivm_schema"), table: text(node, "table_name") });
+    if (result["type"] !== "BASE_TABLE")
+      replaced.push({ schema: text(node, "ivm_schema"), table: text(node, "table_name") });
     return result;
   };
   const changed = mapParts(statement, change);
@@ -217,7 +250,8 @@ export function replaceSources(statement: Ast, replace: (source: string, node: A
   return mapParts(changed, (node) => {
     const names = node["class"] === "COLUMN_REF" ? (node["column_names"] as readonly string[]) : [];
     const [schema = "", table = ""] = names;
-    const hit = names.length > 2 && replaced.some((item) => sameName(item.schema, schema) && sameName(item.table, table));
+    const hit =
+      names.length > 2 && replaced.some((item) => sameName(item.schema, schema) && sameName(item.table, table));
     return hit ? { ...node, column_names: names.slice(1) } : undefined;
   });
 }

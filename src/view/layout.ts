@@ -26,8 +26,19 @@ export interface PhysicalColumn {
 export type StateRule =
   | { readonly rule: "rows" }
   | { readonly rule: "count"; readonly argument: Expression | null; readonly filter: Expression | null }
-  | { readonly rule: "sum"; readonly argument: Expression; readonly filter: Expression | null; readonly count: ColumnId; readonly type: string }
-  | { readonly rule: "extreme"; readonly function: "min" | "max"; readonly argument: Expression; readonly filter: Expression | null }
+  | {
+      readonly rule: "sum";
+      readonly argument: Expression;
+      readonly filter: Expression | null;
+      readonly count: ColumnId;
+      readonly type: string;
+    }
+  | {
+      readonly rule: "extreme";
+      readonly function: "min" | "max";
+      readonly argument: Expression;
+      readonly filter: Expression | null;
+    }
   /** Only evaluating the group's rows anew gives the value. */
   | { readonly rule: "reread" };
 
@@ -138,7 +149,16 @@ function traceDown(relation: Relation, id: ColumnId): ColumnId | undefined {
   return outputOf(relation).includes(id) ? id : undefined;
 }
 
-const SMALL_INTEGERS = new Set(["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]);
+const SMALL_INTEGERS = new Set([
+  "TINYINT",
+  "SMALLINT",
+  "INTEGER",
+  "BIGINT",
+  "UTINYINT",
+  "USMALLINT",
+  "UINTEGER",
+  "UBIGINT",
+]);
 
 /** The type in which a sum of this type can be folded exactly; undefined where it can't. */
 function exactSumType(type: string): string | undefined {
@@ -186,7 +206,12 @@ class StateBuilder {
       const exact = argumentType === undefined ? undefined : exactSumType(argumentType);
       if (exact !== undefined) return this.sum(call, argument, filter, exact, type);
     }
-    if (argument !== undefined && !call.ordered && call.arguments.length === 1 && (call.name === "min" || call.name === "max")) {
+    if (
+      argument !== undefined &&
+      !call.ordered &&
+      call.arguments.length === 1 &&
+      (call.name === "min" || call.name === "max")
+    ) {
       const rule = { rule: "extreme", function: call.name, argument, filter } as const;
       return columnExpression(this.state(call.id, type, rule, call.expression, this.nameOf(call)));
     }

@@ -66,7 +66,10 @@ export async function planView(
 
 async function print(session: Session, lowering: Lowering): Promise<void> {
   const expressions = lowering.unprinted.filter((item) => !item.statement);
-  const texts = await printExpressions(session, expressions.map((item) => item.ast));
+  const texts = await printExpressions(
+    session,
+    expressions.map((item) => item.ast),
+  );
   expressions.forEach((item, index) => {
     item.target.sql = texts[index] ?? "";
   });
@@ -111,7 +114,10 @@ async function annotate(
     const typed = withInputs(node, inputs);
     const newColumns = outputOf(typed).filter((id) => types[id] === undefined);
     if (newColumns.length === 0) return typed;
-    const standIns = withInputs(typed, inputs.map((input) => standIn(outputOf(input), types)));
+    const standIns = withInputs(
+      typed,
+      inputs.map((input) => standIn(outputOf(input), types)),
+    );
     const sql = renderRelation(standIns, NO_LEAVES);
     const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
     for (const column of described) types[column.column_name] ??= column.column_type;
@@ -162,7 +168,10 @@ function castBranches(union: UnionAll, types: Readonly<Record<ColumnId, string>>
       if (!differs) return branch;
       const columns = branch.columns.map((id, index) => {
         const target = union.columns[index] ?? "";
-        return { id: target, expression: { sql: `CAST(${columnExpression(id).sql} AS ${types[target]})`, columns: [id] } };
+        return {
+          id: target,
+          expression: { sql: `CAST(${columnExpression(id).sql} AS ${types[target]})`, columns: [id] },
+        };
       });
       return { columns: union.columns, input: { kind: "project", input: branch.input, columns } };
     }),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { LakeObjects } from "../catalog/tables.js";
+import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { DefinitionError, IvmError } from "../errors.js";
 import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
@@ -66,7 +66,9 @@ function rejectDuplicates(definitions: readonly ViewDefinition[]): void {
   const seen = new Map<string, ViewDefinition>();
   for (const definition of definitions) {
     if (definition.name.trim() === "") {
-      throw new DefinitionError("view_name", "A view needs a name.", { hint: "The name of the .sql file is the view's name." });
+      throw new DefinitionError("view_name", "A view needs a name.", {
+        hint: "The name of the .sql file is the view's name.",
+      });
     }
     const earlier = seen.get(definition.name.toLowerCase());
     if (earlier !== undefined) {
@@ -121,18 +123,29 @@ async function prepare(
   });
   const columns = await describe(session, query.statement, sources, origin);
   const primaryKey = checkPrimaryKey(definition, columns, origin);
-  const columnsOf = (name: string): readonly TypedColumn[] => sources.find((source) => source.name === name)?.columns ?? [];
+  const columnsOf = (name: string): readonly TypedColumn[] =>
+    sources.find((source) => source.name === name)?.columns ?? [];
   const timed = usesTime(query.statement, context.functions);
   const { plan, reasons } = await planOf(context, definition, query.statement, columnsOf, columns, timed);
   const draft = plan === null ? bagLayout(columns) : layoutOf(plan, columns);
   const layout = await store(session, draft, origin);
-  const printed = await printStatement(session, replaceSources(query.statement, (_, node) => node));
+  const printed = await printStatement(
+    session,
+    replaceSources(query.statement, (_, node) => node),
+  );
   const statement = printJson(query.statement);
   return {
     name: definition.name,
     sql: definition.sql,
     statement,
-    fingerprint: fingerprintOf([LAYOUT_VERSION, printed, sources.map((source) => source.name), columns, primaryKey, layout]),
+    fingerprint: fingerprintOf([
+      LAYOUT_VERSION,
+      printed,
+      sources.map((source) => source.name),
+      columns,
+      primaryKey,
+      layout,
+    ]),
     sources,
     columns,
     primaryKey,
@@ -157,15 +170,22 @@ async function planOf(
   timed: boolean,
 ): Promise<{ plan: ViewPlan | null; reasons: readonly Reason[] }> {
   if (timed) {
-    return { plan: null, reasons: [{ code: "time_dependent", text: "the answer depends on the time, which moves with every snapshot" }] };
+    return {
+      plan: null,
+      reasons: [{ code: "time_dependent", text: "the answer depends on the time, which moves with every snapshot" }],
+    };
   }
   const result = await planView(context.session, statement, context.functions, columnsOf, columns);
   if (result.plan !== null) return { plan: result.plan, reasons: [] };
   if (definition.refresh === "incremental") {
-    throw new DefinitionError("not_incremental", `View ${definition.name} asks for \`refresh: incremental\`, but ${result.reason.text}.`, {
-      subject: subjectOf(originOf(definition)),
-      hint: "Write the query in another form, or take `refresh: auto`, which recomputes it and writes only the difference.",
-    });
+    throw new DefinitionError(
+      "not_incremental",
+      `View ${definition.name} asks for \`refresh: incremental\`, but ${result.reason.text}.`,
+      {
+        subject: subjectOf(originOf(definition)),
+        hint: "Write the query in another form, or take `refresh: auto`, which recomputes it and writes only the difference.",
+      },
+    );
   }
   return { plan: null, reasons: [result.reason] };
 }
@@ -188,7 +208,12 @@ async function describe(
     const subquery = standIns.get(name);
     if (subquery !== undefined) return subqueryTable(subquery, alias, aliases);
     const path = { catalog: LAKE_NAME, schema: source?.schema ?? "main", table: source?.table ?? "" };
-    return { ...node, ...baseTable(path, text(node, "alias")), column_name_alias: aliases, at_clause: node["at_clause"] ?? null };
+    return {
+      ...node,
+      ...baseTable(path, text(node, "alias")),
+      column_name_alias: aliases,
+      at_clause: node["at_clause"] ?? null,
+    };
   });
   const sql = await printStatement(session, replaced);
   let described: { column_name: string; column_type: string }[];
@@ -200,10 +225,14 @@ async function describe(
   const columns = uniqueNames(described.map((column) => ({ name: column.column_name, type: column.column_type })));
   const reserved = columns.find((column) => column.name.toLowerCase().startsWith(HELPER_PREFIX));
   if (reserved !== undefined) {
-    throw new DefinitionError("reserved_column", `View ${origin.view}: column names that start with ${HELPER_PREFIX} are reserved (${reserved.name}).`, {
-      subject: { ...subjectOf(origin), column: reserved.name },
-      hint: "Give the column another name with AS.",
-    });
+    throw new DefinitionError(
+      "reserved_column",
+      `View ${origin.view}: column names that start with ${HELPER_PREFIX} are reserved (${reserved.name}).`,
+      {
+        subject: { ...subjectOf(origin), column: reserved.name },
+        hint: "Give the column another name with AS.",
+      },
+    );
   }
   return columns;
 }
@@ -217,11 +246,15 @@ function bindError(error: unknown, origin: SqlOrigin): unknown {
   if (!(error instanceof IvmError) || error.code !== "engine_error") return error;
   const [message = ""] = error.message.split("\n\nLINE");
   const column = /column "([^"]+)" not found/i.exec(message)?.[1];
-  return new DefinitionError(column === undefined ? "invalid_query" : "column_missing", `View ${origin.view}: ${message.trim()}`, {
-    subject: { ...subjectOf(origin), ...(column === undefined ? {} : { column }) },
-    hint: "DuckDB can't run this query over the lake as it is now.",
-    cause: error,
-  });
+  return new DefinitionError(
+    column === undefined ? "invalid_query" : "column_missing",
+    `View ${origin.view}: ${message.trim()}`,
+    {
+      subject: { ...subjectOf(origin), ...(column === undefined ? {} : { column }) },
+      hint: "DuckDB can't run this query over the lake as it is now.",
+      cause: error,
+    },
+  );
 }
 
 function uniqueNames(columns: readonly TypedColumn[]): TypedColumn[] {
@@ -238,22 +271,33 @@ function checkPrimaryKey(definition: ViewDefinition, columns: readonly TypedColu
   return (definition.primaryKey ?? []).map((key) => {
     const column = columns.find((candidate) => sameName(candidate.name, key));
     if (column !== undefined) return column.name;
-    throw new DefinitionError("primary_key_missing", `View ${definition.name}: its primary key names ${key}, which is not a column of the view.`, {
-      subject: { ...subjectOf(origin), column: key },
-      hint: `The view's columns are ${columns.map((candidate) => candidate.name).join(", ")}.`,
-    });
+    throw new DefinitionError(
+      "primary_key_missing",
+      `View ${definition.name}: its primary key names ${key}, which is not a column of the view.`,
+      {
+        subject: { ...subjectOf(origin), column: key },
+        hint: `The view's columns are ${columns.map((candidate) => candidate.name).join(", ")}.`,
+      },
+    );
   });
 }
 
 async function store(session: Session, draft: LayoutDraft, origin: SqlOrigin): Promise<Layout> {
-  const stored = await storageTypes(session, draft.columns.map((column) => column.type));
+  const stored = await storageTypes(
+    session,
+    draft.columns.map((column) => column.type),
+  );
   const columns = draft.columns.map((column, index) => {
     const storage = stored[index];
     if (storage?.kind === "stored") return { ...column, stored: storage.type };
-    throw new DefinitionError("type_refused", `View ${origin.view}: the lake can't hold the type ${column.type} of column ${column.name}.`, {
-      subject: { ...subjectOf(origin), column: column.name },
-      hint: "Cast the column to a type that Parquet has, for example VARCHAR.",
-    });
+    throw new DefinitionError(
+      "type_refused",
+      `View ${origin.view}: the lake can't hold the type ${column.type} of column ${column.name}.`,
+      {
+        subject: { ...subjectOf(origin), column: column.name },
+        hint: "Cast the column to a type that Parquet has, for example VARCHAR.",
+      },
+    );
   });
   return { ...draft, columns };
 }

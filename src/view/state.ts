@@ -79,7 +79,8 @@ export class StateTables {
       `CALL ${quoteIdentifier(LAKE_NAME)}.set_option('data_inlining_row_limit', 0, schema => ${quoteLiteral(this.schema)})`,
     );
     await session.transaction(async () => {
-      for (const [name, columns] of Object.entries(TABLES)) await session.run(`CREATE TABLE ${this.table(name)} (${columns})`);
+      for (const [name, columns] of Object.entries(TABLES))
+        await session.run(`CREATE TABLE ${this.table(name)} (${columns})`);
       await session.run(`INSERT INTO ${this.table("layout")} VALUES (${LAYOUT_VERSION}, 0)`);
       await this.commitMessage(session, "create state tables", { layout: LAYOUT_VERSION });
     });

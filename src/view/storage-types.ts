@@ -1,11 +1,14 @@
 import type { Session } from "../engine/session.js";
-import { type Ast, child, children, isAst, text, type AstValue } from "../sql/ast.js";
+import { type Ast, type AstValue, child, children, isAst, text } from "../sql/ast.js";
 import { parseJson, printJson } from "../sql/json.js";
 
 /** Simple types that DuckLake can't hold, or that come back from Parquet as another value, and what holds them. */
 const STORED_AS: Readonly<Record<string, Ast>> = {
   // Parquet has no 128-bit integer: DuckDB writes a double.
-  HUGEINT: { id: "DECIMAL", type_info: { type: "DECIMAL_TYPE_INFO", alias: "", extension_info: null, width: 38, scale: 0 } },
+  HUGEINT: {
+    id: "DECIMAL",
+    type_info: { type: "DECIMAL_TYPE_INFO", alias: "", extension_info: null, width: 38, scale: 0 },
+  },
   UHUGEINT: { id: "VARCHAR", type_info: null },
   // Parquet's interval has milliseconds only.
   INTERVAL: { id: "VARCHAR", type_info: null },

@@ -20,7 +20,9 @@ export function encode(column: PhysicalColumn): string {
 export function visibleSelect(layout: Layout, from: string): string {
   if (layout.groups === null) {
     const columns = layout.columns.map((column) =>
-      column.stored === column.type ? quoteIdentifier(column.name) : `${decode(column)} AS ${quoteIdentifier(column.name)}`,
+      column.stored === column.type
+        ? quoteIdentifier(column.name)
+        : `${decode(column)} AS ${quoteIdentifier(column.name)}`,
     );
     return `SELECT ${columns.join(", ")} FROM ${from}`;
   }
@@ -45,7 +47,8 @@ export function visibleDelta(layout: Layout, rows: string, weight: string, decod
     },
   });
   const [term] = terms;
-  if (term === undefined || terms.length !== 1) throw new TypeError("the visible rows of a view are linear in its table");
+  if (term === undefined || terms.length !== 1)
+    throw new TypeError("the visible rows of a view are linear in its table");
   const columns = decoded
     ? layout.columns.map((column) => `${quoteIdentifier(column.name)} AS ${quoteIdentifier(column.id)}`)
     : decodedById(layout);
