@@ -45,6 +45,8 @@ export interface WindowChanges {
   readonly byTable: ReadonlyMap<bigint, ReadonlySet<string>>;
   /** True where a snapshot of the window was expired, so that its changes are not known. */
   readonly incomplete: boolean;
+  /** True where any table was created, renamed, altered or dropped, so that names may mean other tables. */
+  readonly tablesChanged: boolean;
 }
 
 /** Change keys of a snapshot that tell of rows or of a table's form; all others only move data. */
@@ -57,7 +59,8 @@ export const DATA_KEYS: ReadonlySet<string> = new Set([
 
 interface SnapshotChanges {
   readonly id: bigint;
-  readonly changes: readonly (readonly [string, bigint])[];
+  readonly changes: (readonly [string, bigint])[];
+  tablesChanged: boolean;
 }
 
 /** The change history of a lake from some snapshot on, read once for all the windows of a run. */
@@ -86,7 +89,11 @@ export class ChangeHistory {
       const keys = byTable.get(table) ?? new Set<string>();
       byTable.set(table, keys.add(key));
     }
-    return { byTable, incomplete: BigInt(inside.length) !== to - from };
+    return {
+      byTable,
+      incomplete: BigInt(inside.length) !== to - from,
+      tablesChanged: inside.some((snapshot) => snapshot.tablesChanged),
+    };
   }
 }
 
@@ -99,14 +106,16 @@ async function readChanges(session: Session, from: bigint, to: bigint): Promise<
       WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
     )
     ORDER BY 1`);
-  const snapshots = new Map<bigint, (readonly [string, bigint])[]>();
-  for (const row of rows) {
-    const changes = snapshots.get(row.id) ?? [];
-    snapshots.set(row.id, changes);
-    for (const table of row.tables ?? []) {
+  const snapshots = new Map<bigint, SnapshotChanges>();
+  for (const { id, key, tables } of rows) {
+    const snapshot = snapshots.get(id) ?? { id, changes: [], tablesChanged: false };
+    snapshots.set(id, snapshot);
+    if (key === null) continue;
+    snapshot.tablesChanged ||= !DATA_KEYS.has(key) && /table|schema/.test(key);
+    for (const table of tables ?? []) {
       // Keys such as tables_created hold names; those that matter here hold ids.
-      if (row.key !== null && /^\d+$/.test(table)) changes.push([row.key, BigInt(table)]);
+      if (/^\d+$/.test(table)) snapshot.changes.push([key, BigInt(table)]);
     }
   }
-  return [...snapshots].map(([id, changes]) => ({ id, changes }));
+  return [...snapshots.values()];
 }

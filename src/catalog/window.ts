@@ -44,6 +44,8 @@ export async function inspectWindow(
   const keys = changes.byTable.get(tableId) ?? new Set<string>();
   const named = [...keys];
   const quiet = named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_"));
+  // Nothing names this table, and no name can have got another meaning.
+  if (quiet && !changes.incomplete && !changes.tablesChanged) return { kind: "unchanged" };
   const current = await tableAt(session, engine, request.table, to);
   if (current === undefined) return { kind: "missing" };
   if (current.uuid !== request.tableUuid) {

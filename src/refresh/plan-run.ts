@@ -1,5 +1,5 @@
 import { ChangeHistory, commitTime, currentSnapshot, requireSnapshot } from "../catalog/snapshots.js";
-import { type TableVersion, tableAt } from "../catalog/tables.js";
+import { tableAt } from "../catalog/tables.js";
 import { inspectWindow, type TableName, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
@@ -38,7 +38,7 @@ export async function startRun(
   if (toSnapshot !== undefined) await requireSnapshot(session, engine, toSnapshot);
   const instant = await commitTime(session, engine, horizon);
   const state = await tables.read(session);
-  const oldest = state.cursors.reduce((least, cursor) => (cursor.snapshot < least ? cursor.snapshot : least), present);
+  const [oldest = present] = state.cursors.map((cursor) => cursor.snapshot).sort((a, b) => (a < b ? -1 : 1));
   const history = await ChangeHistory.read(session, oldest, present);
   return { session, engine, tables, state, history, horizon, instant, present, moved: new Map() };
 }
@@ -51,7 +51,8 @@ export interface PlannedSource {
   /** Null where the view has not consumed the source yet. */
   readonly from: bigint | null;
   readonly to: bigint;
-  readonly version: TableVersion;
+  /** The table that the cursor will stand on. */
+  readonly identity: { readonly id: bigint; readonly uuid: string };
   readonly state: WindowState;
 }
 
@@ -117,11 +118,9 @@ function decide(
 async function planSource(run: RunContext, view: StoredView, defined: DefinedSource): Promise<PlannedSource> {
   const place = placeOf(run, view, defined);
   const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
-  const version = await tableAt(run.session, run.engine, place.table, place.to);
-  if (version === undefined) throw missing(view, defined, place.to);
-  const base = { defined, ...place, version };
   if (cursor === undefined) {
-    return { ...base, from: null, state: { kind: "changed", method: "difference", reason: null } };
+    const identity = await identify(run, view, defined, place);
+    return { defined, ...place, identity, from: null, state: { kind: "changed", method: "difference", reason: null } };
   }
   const columns =
     place.layout === null ? usedColumns(view, defined) : place.layout.columns.map((column) => column.name);
@@ -134,7 +133,22 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
     columns,
   });
   if (state.kind === "missing") throw missing(view, defined, place.to);
-  return { ...base, from: cursor.snapshot, state };
+  const identity =
+    state.kind === "rebuild"
+      ? await identify(run, view, defined, place)
+      : { id: cursor.tableId, uuid: cursor.tableUuid };
+  return { defined, ...place, identity, from: cursor.snapshot, state };
+}
+
+async function identify(
+  run: RunContext,
+  view: StoredView,
+  defined: DefinedSource,
+  place: { table: TableName; to: bigint },
+): Promise<{ id: bigint; uuid: string }> {
+  const version = await tableAt(run.session, run.engine, place.table, place.to);
+  if (version === undefined) throw missing(view, defined, place.to);
+  return { id: version.id, uuid: version.uuid };
 }
 
 /** Which physical table of the lake stands for a source, and up to which snapshot it is read. */

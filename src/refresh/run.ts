@@ -345,8 +345,8 @@ class ViewWork {
       cursors: planned.sources.map((source) => ({
         source: source.defined.name,
         snapshot: source.to,
-        tableId: source.version.id,
-        tableUuid: source.version.uuid,
+        tableId: source.identity.id,
+        tableUuid: source.identity.uuid,
       })),
       record: {
         strategy,
