@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
+import { retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
 import type { Logger } from "./logger.js";
 import { explainView } from "./refresh/explain.js";
@@ -66,7 +67,8 @@ export class Lake implements AsyncDisposable {
   define(definitions: readonly ViewDefinition[], options: DefineOptions = {}): Promise<DefineResult> {
     return this.exclusive(async (session) => {
       this.functions ??= await loadFunctions(session);
-      return applyDefinitions(session, this.engine, this.tables, this.functions, definitions, options);
+      const { functions } = this;
+      return retryConflicts(() => applyDefinitions(session, this.engine, this.tables, functions, definitions, options));
     });
   }
 
@@ -76,7 +78,15 @@ export class Lake implements AsyncDisposable {
    * @throws ConfigError for an unknown view, LakeError for a snapshot that does not exist, InterruptedError.
    */
   refresh(options: RefreshOptions = {}): Promise<RefreshResult> {
-    return this.exclusive((session) => runRefresh(() => this.start(session, options.toSnapshot), options));
+    return this.exclusive(async (session) => {
+      const interrupt = (): void => session.connection.interrupt();
+      options.signal?.addEventListener("abort", interrupt);
+      try {
+        return await runRefresh(() => this.start(session, options.toSnapshot), options);
+      } finally {
+        options.signal?.removeEventListener("abort", interrupt);
+      }
+    });
   }
 
   /** How a view is kept and what a refresh would do with it now. @throws ConfigError for an unknown view. */
@@ -91,7 +101,7 @@ export class Lake implements AsyncDisposable {
 
   /** Recomputes views at their own horizons and compares. @throws ConfigError for an unknown view. */
   verify(views?: readonly string[]): Promise<VerifyResult[]> {
-    return this.exclusive((session) => verifyViews(session, this.engine, this.tables, views));
+    return this.exclusive((session) => retryConflicts(() => verifyViews(session, this.engine, this.tables, views)));
   }
 
   /** Where each view stands against the lake as it is now. */
@@ -112,7 +122,7 @@ export class Lake implements AsyncDisposable {
   }
 
   private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {
-    return startRun(session, this.engine, this.tables, toSnapshot);
+    return retryConflicts(() => startRun(session, this.engine, this.tables, toSnapshot));
   }
 
   private exclusive<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {

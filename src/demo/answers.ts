@@ -12,10 +12,10 @@ const questions: readonly Question[] = [
     answer: ({ airline, minutes }) => `${airline} lands latest, ${minutes} minutes on average.`,
   },
   {
-    sql: `SELECT airline, round(delay_after_delay, 1) AS late, round(delay_otherwise, 1) AS otherwise
-      FROM knock_on_delays ORDER BY pairs DESC LIMIT 1`,
-    answer: ({ airline, late, otherwise }) =>
-      `A plane of ${airline} that left 30 minutes late leaves ${late} minutes late later that day, otherwise ${otherwise}.`,
+    sql: `SELECT airport, airline, round(delay_after_delay, 1) AS late, round(delay_otherwise, 1) AS otherwise
+      FROM ripple_delays ORDER BY pairs DESC LIMIT 1`,
+    answer: ({ airport, airline, late, otherwise }) =>
+      `In the two hours after ${airline} leaves ${airport} an hour late, flights are ${late} minutes late, else ${otherwise}.`,
   },
   {
     sql: "SELECT region, round(average_delay, 1) AS minutes FROM region_delays ORDER BY average_delay DESC LIMIT 1",

@@ -20,22 +20,24 @@ JOIN airlines a USING (carrier)
 GROUP BY a.name`,
 };
 
-const knockOnDelays: DemoView = {
-  name: "knock_on_delays",
-  question: "Does a plane that leaves late leave late again the same day? (flights joined with itself)",
-  sql: `SELECT a.name AS airline,
+const rippleDelays: DemoView = {
+  name: "ripple_delays",
+  question: "After a flight leaves an hour late, how late are the next ones? (flights with themselves)",
+  sql: `SELECT p.name AS airport,
+       a.name AS airline,
        count(*) AS pairs,
-       count(*) FILTER (WHERE earlier.dep_delay >= 30) AS pairs_after_delay,
-       avg(later.dep_delay) FILTER (WHERE earlier.dep_delay >= 30) AS delay_after_delay,
-       avg(later.dep_delay) FILTER (WHERE earlier.dep_delay < 30) AS delay_otherwise,
+       count(*) FILTER (WHERE f.dep_delay >= 60) AS pairs_after_delay,
+       avg(later.dep_delay) FILTER (WHERE f.dep_delay >= 60) AS delay_after_delay,
+       avg(later.dep_delay) FILTER (WHERE f.dep_delay < 60) AS delay_otherwise,
        max(later.dep_delay) AS worst_delay
-FROM flights earlier
+FROM flights f
 JOIN flights later
-  ON later.tailnum = earlier.tailnum
- AND later.flight_date = earlier.flight_date
- AND later.scheduled > earlier.scheduled
-JOIN airlines a ON a.carrier = earlier.carrier
-GROUP BY a.name`,
+  ON later.origin = f.origin
+ AND later.flight_date = f.flight_date
+ AND later.scheduled > f.scheduled
+JOIN airports p ON p.faa = f.origin
+JOIN airlines a ON a.carrier = f.carrier
+GROUP BY p.name, a.name`,
 };
 
 const badWeatherFleet: DemoView = {
@@ -95,7 +97,7 @@ GROUP BY d.tzone`,
 /** In an order in which each view comes after the views that it reads. */
 export const demoViews: readonly DemoView[] = [
   airlineDelays,
-  knockOnDelays,
+  rippleDelays,
   badWeatherFleet,
   routeDelays,
   regionDelays,

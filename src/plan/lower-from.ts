@@ -55,6 +55,9 @@ function lowerTable(lowering: Lowering, from: Ast, env: Environment): FromResult
     const renamed = query.columns.map((column, index) => ({ ...column, name: table.aliases[index] ?? column.name }));
     return named({ ...query, columns: renamed }, text(from, "alias") || name, aliases);
   }
+  if (optionalChild(from, "at_clause") !== undefined) {
+    throw new Unsupported("fixed_version", "a table read at a version of its own has no incremental rule");
+  }
   lowering.occurrences += 1;
   const columns = lowering.sourceColumns(source).map((column) => ({ id: lowering.id(column), name: column }));
   const alias = text(from, "alias") || name;

@@ -8,7 +8,7 @@ import { parseJson } from "../sql/json.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
 import type { ViewPlan } from "../view/plan-view.js";
-import { pinTime } from "../view/time.js";
+import { columnNames, pinTime } from "../view/time.js";
 import { DIFFERENCE, fillDifference, presentRows } from "./difference.js";
 import { foldGroups } from "./fold.js";
 import { type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
@@ -20,7 +20,7 @@ export interface ComputeInput {
   /** The physical table, as it stands in FROM. */
   readonly table: string;
   /** The horizon's commit time, for definitions that ask for the time. */
-  readonly instant: string | null;
+  readonly instant: string;
 }
 
 /** A SELECT of the physical rows (values, not as stored) that the definition gives over the sources at the horizon. */
@@ -31,14 +31,18 @@ export async function physicalRows(input: ComputeInput): Promise<string> {
     const rows = renderRelation(layout.groups.aggregate, new SourceLeaves(sources));
     return `SELECT ${layout.columns.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`).join(", ")} FROM (\n${rows}\n)`;
   }
-  const statement = statementOf(definition);
-  const pinned = input.instant === null ? statement : pinTime(statement, input.instant);
-  const sql = await statementAtHorizon(session, pinned, sources);
+  const sql = await statementAtHorizon(session, pinnedStatement(definition, input.instant), sources);
   return namedRows(definition, sql);
 }
 
 export function statementOf(definition: StoredDefinition): Ast {
   return parseJson(definition.statement) as Ast;
+}
+
+/** The statement, with the time that it asks for taken to be `instant`. */
+export function pinnedStatement(definition: StoredDefinition, instant: string): Ast {
+  const statement = statementOf(definition);
+  return definition.usesTime ? pinTime(statement, instant, columnNames(definition.sources)) : statement;
 }
 
 /** The statement's rows under the view's own column names. */

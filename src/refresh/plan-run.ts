@@ -9,7 +9,7 @@ import type { Reason, Strategy } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
 import type { Layout } from "../view/layout.js";
 import { sameName } from "../view/names.js";
-import type { Progress, State, StateTables, StoredView } from "../view/state.js";
+import type { BuiltView, Cursor, Progress, State, StateTables, StoredView } from "../view/state.js";
 
 /** What a run knows before it touches any view. */
 export interface RunContext {
@@ -24,7 +24,7 @@ export interface RunContext {
   /** The newest snapshot when the run began: where views that this run does not move are read. */
   readonly present: bigint;
   /** Where the views that this run has moved stand, by lower-case name. */
-  readonly moved: Map<string, { readonly snapshot: bigint; readonly layout: Layout; readonly table: string }>;
+  readonly moved: Map<string, { readonly snapshot: bigint; readonly built: BuiltView }>;
 }
 
 export async function startRun(
@@ -117,60 +117,76 @@ function decide(
 
 async function planSource(run: RunContext, view: StoredView, defined: DefinedSource): Promise<PlannedSource> {
   const place = placeOf(run, view, defined);
+  const layout = place.built?.layout ?? null;
+  const base = { defined, table: place.table, layout, to: place.to };
   const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
   if (cursor === undefined) {
     const identity = await identify(run, view, defined, place);
-    return { defined, ...place, identity, from: null, state: { kind: "changed", method: "difference", reason: null } };
+    return { ...base, identity, from: null, state: { kind: "changed", method: "difference", reason: null } };
+  }
+  const state = await sourceState(run, view, defined, place, cursor);
+  if (state.kind === "missing") throw missing(view, defined, place.to);
+  const kept = { id: cursor.tableId, uuid: cursor.tableUuid };
+  const identity = state.kind === "rebuild" ? await identify(run, view, defined, place) : kept;
+  return { ...base, identity, from: cursor.snapshot, state };
+}
+
+async function sourceState(
+  run: RunContext,
+  view: StoredView,
+  defined: DefinedSource,
+  place: Place,
+  cursor: Cursor,
+): Promise<WindowState> {
+  const [tableUuid = "", fingerprint] = cursor.tableUuid.split(IDENTITY_SEPARATOR);
+  if (place.built !== null && fingerprint !== place.built.fingerprint) {
+    const text = `${defined.name} has another definition than the rows that were consumed`;
+    return { kind: "rebuild", reason: { code: "source_redefined", text } };
   }
   const columns =
-    place.layout === null ? usedColumns(view, defined) : place.layout.columns.map((column) => column.name);
-  const state = await inspectWindow(run.session, run.engine, run.history, {
+    place.built === null ? usedColumns(view, defined) : place.built.layout.columns.map((column) => column.name);
+  return inspectWindow(run.session, run.engine, run.history, {
     table: place.table,
     from: cursor.snapshot,
     to: place.to,
     tableId: cursor.tableId,
-    tableUuid: cursor.tableUuid,
+    tableUuid,
     columns,
   });
-  if (state.kind === "missing") throw missing(view, defined, place.to);
-  const identity =
-    state.kind === "rebuild"
-      ? await identify(run, view, defined, place)
-      : { id: cursor.tableId, uuid: cursor.tableUuid };
-  return { defined, ...place, identity, from: cursor.snapshot, state };
 }
+
+/** A view's cursor is on one table under one definition: the same table can come to stand for other visible rows. */
+const IDENTITY_SEPARATOR = "/";
 
 async function identify(
   run: RunContext,
   view: StoredView,
   defined: DefinedSource,
-  place: { table: TableName; to: bigint },
+  place: Place,
 ): Promise<{ id: bigint; uuid: string }> {
   const version = await tableAt(run.session, run.engine, place.table, place.to);
   if (version === undefined) throw missing(view, defined, place.to);
-  return { id: version.id, uuid: version.uuid };
+  const uuid = place.built === null ? version.uuid : `${version.uuid}${IDENTITY_SEPARATOR}${place.built.fingerprint}`;
+  return { id: version.id, uuid };
+}
+
+interface Place {
+  readonly table: TableName;
+  /** Set where the source is a materialized view. */
+  readonly built: BuiltView | null;
+  readonly to: bigint;
 }
 
 /** Which physical table of the lake stands for a source, and up to which snapshot it is read. */
-function placeOf(
-  run: RunContext,
-  view: StoredView,
-  defined: DefinedSource,
-): { table: TableName; layout: Layout | null; to: bigint } {
+function placeOf(run: RunContext, view: StoredView, defined: DefinedSource): Place {
   if (defined.kind === "table") {
-    return { table: { schema: defined.schema, table: defined.table }, layout: null, to: run.horizon };
+    return { table: { schema: defined.schema, table: defined.table }, built: null, to: run.horizon };
   }
   const moved = run.moved.get(defined.table.toLowerCase());
-  if (moved !== undefined) {
-    return { table: { schema: run.tables.schema, table: moved.table }, layout: moved.layout, to: moved.snapshot };
-  }
   const upstream = run.state.views.find((candidate) => sameName(candidate.name, defined.table));
-  if (upstream?.built === null || upstream === undefined) throw missing(view, defined, run.horizon);
-  return {
-    table: { schema: run.tables.schema, table: upstream.built.table },
-    layout: upstream.built.layout,
-    to: run.present,
-  };
+  const built = moved?.built ?? upstream?.built ?? null;
+  if (built === null) throw missing(view, defined, run.horizon);
+  return { table: { schema: run.tables.schema, table: built.table }, built, to: moved?.snapshot ?? run.present };
 }
 
 /** The columns that the view's plan reads of a source; all where there is no plan. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import pRetry from "p-retry";
 import { loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
 import { scansOf } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
@@ -31,7 +31,6 @@ import {
   writeNew,
 } from "./write.js";
 
-const CONFLICT_RETRIES = 6;
 /** A delta of more than this share of its source is dearer to maintain than to recompute. */
 const RECOMPUTE_SHARE = 0.5;
 /** Below so many changed rows the choice does not matter. */
@@ -49,9 +48,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
   for (const { name } of views) {
     if (aborted(options)) throw interrupted();
     const began = performance.now();
-    let attempt = 0;
-    const once = async (): Promise<ViewResult> => {
-      attempt += 1;
+    const once = async (attempt: number): Promise<ViewResult> => {
       // After a conflict the state is read anew: another run may have done the work already.
       if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved };
       const view = selectViews(run.state.views, [name]).at(-1);
@@ -62,16 +59,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
       return { ...result, elapsedMs: performance.now() - began };
     };
     try {
-      results.push(
-        await pRetry(once, {
-          retries: CONFLICT_RETRIES,
-          minTimeout: 50,
-          maxTimeout: 2_000,
-          randomize: true,
-          shouldRetry: ({ error }) => error instanceof ConflictError && !aborted(options),
-          ...(options.signal === undefined ? {} : { signal: options.signal }),
-        }),
-      );
+      results.push(await retryConflicts(once, options.signal));
     } catch (error) {
       if (aborted(options)) throw interrupted();
       failed.add(name.toLowerCase());
@@ -240,20 +228,18 @@ class ViewWork {
     if (built === null) return this.build("recompute", reason);
     const same = JSON.stringify(built.layout.columns) === JSON.stringify(definition.layout.columns);
     if (!same) return this.build("recompute", reason);
+    // The same table may stand for other visible rows: another HAVING, another expression over the same state.
+    const rebuilt = built.fingerprint !== definition.fingerprint;
     const terms = { total: 0, run: 0, skipped: 0 };
     await computeRecompute(this.computeInput());
-    const written = await writeDifference(
-      this.writeInput("recompute", reason, terms),
-      built,
-      built.fingerprint !== definition.fingerprint,
-    );
+    const written = await writeDifference(this.writeInput("recompute", reason, terms), built, rebuilt);
     return this.finish("recompute", reason, terms, written, built.table);
   }
 
   private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
     const terms = { total: 0, run: 0, skipped: 0 };
     const rows = await physicalRows(this.computeInput());
-    const written = await writeNew(this.writeInput(strategy, reason, terms), rows);
+    const written = await writeNew(this.writeInput(strategy, reason, terms), rows, this.planned.view.built);
     return this.finish(strategy, reason, terms, written, physicalName(this.planned.view.name));
   }
 
@@ -368,8 +354,7 @@ class ViewWork {
     const { view, sources } = this.planned;
     this.context.moved.set(view.name.toLowerCase(), {
       snapshot: written.snapshot,
-      layout: view.definition.layout,
-      table,
+      built: { fingerprint: view.definition.fingerprint, layout: view.definition.layout, table },
     });
     await this.context.history.extend(this.context.session, written.snapshot);
     for (const name of this.deltas.keys()) {

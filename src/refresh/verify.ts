@@ -2,15 +2,13 @@ import { commitTime, currentSnapshot, existingSnapshots } from "../catalog/snaps
 import { tableAtVersion } from "../catalog/source-delta.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { LakeError, RefreshError } from "../errors.js";
-import type { Ast } from "../sql/ast.js";
+import { ConflictError, LakeError, RefreshError } from "../errors.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { VerifyResult } from "../types.js";
 import { sameName } from "../view/names.js";
 import type { State, StateTables, StoredView } from "../view/state.js";
-import { pinTime } from "../view/time.js";
 import { visibleSelect } from "../view/visible.js";
-import { namedRows, statementOf } from "./compute.js";
+import { namedRows, pinnedStatement } from "./compute.js";
 import { selectViews } from "./order.js";
 import { errorResult } from "./run.js";
 import { type RunSource, statementSql } from "./sources.js";
@@ -57,6 +55,7 @@ async function verifyView(session: Session, engine: Engine, tables: StateTables,
     const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${actual})`);
     return { ...base, ok: differenceCount === 0n, horizon, rows: row.n, differences, differenceCount, error: null };
   } catch (error) {
+    if (error instanceof ConflictError) throw error;
     return { ...failed, error: errorResult(error) };
   }
 }
@@ -117,9 +116,7 @@ async function expandedSql(
       delta: null,
     });
   }
-  const statement: Ast = view.definition.usesTime
-    ? pinTime(statementOf(view.definition), instant)
-    : statementOf(view.definition);
+  const statement = pinnedStatement(view.definition, instant);
   return statementSql(session, statement, sources, (source) => {
     const select = upstream.get(source.name);
     return select === undefined ? { table: source.table, version: horizon } : { select };

@@ -5,11 +5,13 @@ import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
+import type { Layout } from "../view/layout.js";
 import type { BuiltView, Progress, StateTables } from "../view/state.js";
 import { encode, visibleDelta, visibleSelect } from "../view/visible.js";
 import { DIFFERENCE } from "./difference.js";
 
 const VICTIMS = "ivm_victims";
+const KEPT = "ivm_kept";
 const q = quoteIdentifier;
 
 /** A source's new cursor. */
@@ -58,20 +60,21 @@ export function physicalName(view: string): string {
 }
 
 /** Creates the physical table from a SELECT of its rows and puts the user-facing view over it, in one commit. */
-export async function writeNew(input: WriteInput, rows: string): Promise<Written> {
+export async function writeNew(input: WriteInput, rows: string, replaced: BuiltView | null): Promise<Written> {
   const { session, state, definition } = input;
   const name = physicalName(definition.name);
   const table = physicalTable(state, name);
   const { layout } = definition;
+  await keepVisible(input, replaced);
   return commit(input, async () => {
     const columns = layout.columns.map((column) => `${q(column.name)} ${column.stored}`).join(", ");
     await session.run(`CREATE OR REPLACE TABLE ${table} (${columns})`);
     await session.run(`INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")} FROM (\n${rows}\n)`);
-    const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${visibleSelect(layout, table)})`);
+    const counts = await countAgainstKept(input, replaced, table);
     await checkPrimaryKey(input, table, null);
     await writeUserView(input, name);
     await writeBuilt(input, { fingerprint: definition.fingerprint, layout, table: name });
-    return { inserted: row.n, deleted: 0n };
+    return counts;
   });
 }
 
@@ -81,7 +84,8 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
   const table = physicalTable(state, built.table);
   const { layout } = definition;
   const expected = await findVictims(input, table, rebuilt);
-  const counts = await countVisible(input);
+  const counts = rebuilt ? null : await countVisible(input);
+  if (rebuilt) await keepVisible(input, built);
   return commit(input, async () => {
     if (expected > 0n) {
       const deleted = await session.change(
@@ -94,11 +98,10 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
        FROM (SELECT *, unnest(range(${q(WEIGHT)})) FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0)`,
     );
     await checkPrimaryKey(input, table, `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`);
-    if (rebuilt) {
-      await writeUserView(input, built.table);
-      await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
-    }
-    return counts;
+    if (counts !== null) return counts;
+    await writeUserView(input, built.table);
+    await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
+    return countAgainstKept(input, built, table);
   });
 }
 
@@ -159,6 +162,34 @@ async function countVisible(input: WriteInput): Promise<{ inserted: bigint; dele
     SELECT CAST(sum(weight) FILTER (WHERE weight > 0) AS BIGINT) AS inserted, CAST(-sum(weight) FILTER (WHERE weight < 0) AS BIGINT) AS deleted
     FROM (SELECT ${columns.join(", ")}, sum(${weight}) AS weight FROM (${rows}) GROUP BY ${columns.map((_, index) => index + 1).join(", ")})`);
   return { inserted: row.inserted ?? 0n, deleted: row.deleted ?? 0n };
+}
+
+/** Keeps the visible rows of the definition that is being replaced, to tell afterwards what changed. */
+async function keepVisible(input: WriteInput, replaced: BuiltView | null): Promise<void> {
+  if (replaced === null) return;
+  const rows = visibleSelect(replaced.layout, physicalTable(input.state, replaced.table));
+  await input.session.run(`CREATE OR REPLACE TEMP TABLE ${q(KEPT)} AS ${rows}`);
+}
+
+/** What the readers of the view see come and go. Where the columns are others, every row does. */
+async function countAgainstKept(
+  input: WriteInput,
+  replaced: BuiltView | null,
+  table: string,
+): Promise<{ inserted: bigint; deleted: bigint }> {
+  const after = visibleSelect(input.definition.layout, table);
+  const count = async (rows: string): Promise<bigint> =>
+    (await input.session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${rows})`)).n;
+  if (replaced === null) return { inserted: await count(after), deleted: 0n };
+  const before = `SELECT * FROM temp.${q(KEPT)}`;
+  const columns = (layout: Layout) => JSON.stringify(layout.output.map(({ name, type }) => ({ name, type })));
+  if (columns(replaced.layout) !== columns(input.definition.layout)) {
+    return { inserted: await count(after), deleted: await count(before) };
+  }
+  return {
+    inserted: await count(`(${after}) EXCEPT ALL (${before})`),
+    deleted: await count(`(${before}) EXCEPT ALL (${after})`),
+  };
 }
 
 /** @throws RefreshError `primary_key_violated` with a sample, before anything is committed. */
@@ -234,15 +265,8 @@ async function commit(
       [horizon, runId, definition.name],
     );
     await session.run(`DELETE FROM ${state.table("cursors")} WHERE view = $1`, [definition.name]);
-    for (const cursor of input.cursors) {
-      await session.run(`INSERT INTO ${state.table("cursors")} VALUES ($1, $2, $3, $4, $5)`, [
-        definition.name,
-        cursor.source,
-        cursor.snapshot,
-        cursor.tableId,
-        cursor.tableUuid,
-      ]);
-    }
+    if (input.cursors.length > 0)
+      await session.run(`INSERT INTO ${state.table("cursors")} VALUES ${cursorRows(input)}`);
     await writeRun(input, written);
     await state.commitMessage(session, `refresh ${definition.name} to ${horizon}`, {
       commit: commitId,
@@ -255,6 +279,16 @@ async function commit(
     return written;
   });
   return { ...counts, snapshot: await snapshotOf(input, commitId) };
+}
+
+function cursorRows(input: WriteInput): string {
+  const view = quoteLiteral(input.definition.name);
+  return input.cursors
+    .map((cursor) => {
+      const [source, uuid] = [quoteLiteral(cursor.source), quoteLiteral(cursor.tableUuid)];
+      return `(${view}, ${source}, ${cursor.snapshot}, ${cursor.tableId}, ${uuid})`;
+    })
+    .join(", ");
 }
 
 async function writeRun(input: WriteInput, written: { inserted: bigint; deleted: bigint }): Promise<void> {

@@ -157,6 +157,7 @@ class Binder {
 
   /** A query node: names of its common table expressions hide tables. */
   private query(node: Ast, outer: ReadonlySet<string>, path: readonly string[]): Ast {
+    if (isAst(node["sample"])) throw this.volatile("SAMPLE");
     const common = new Set(outer);
     if (node["type"] === "RECURSIVE_CTE_NODE") common.add(text(node, "cte_name").toLowerCase());
     const map = optionalChild(node, "cte_map");
@@ -171,6 +172,7 @@ class Binder {
   }
 
   private part(node: Ast, common: ReadonlySet<string>, path: readonly string[]): Ast | undefined {
+    if (isAst(node["sample"])) throw this.volatile("SAMPLE");
     if (typeof node["type"] === "string" && node["type"].endsWith("_NODE")) return this.query(node, common, path);
     if (node["type"] === "BASE_TABLE") return this.table(node, common, path);
     if (node["type"] === "TABLE_FUNCTION") this.checkTableFunction(child(node, "function"));
@@ -213,11 +215,14 @@ class Binder {
 
   private checkFunction(written: string): void {
     const name = written.toLowerCase();
-    if (!this.context.functions.volatile.has(name)) return;
-    throw new DefinitionError(
+    if (this.context.functions.volatile.has(name)) throw this.volatile(`${name}()`);
+  }
+
+  private volatile(what: string): DefinitionError {
+    return new DefinitionError(
       "volatile_function",
-      `View ${this.origin.view}: ${name}() gives another answer at every call, so the view would have no single right content.`,
-      { subject: subjectOf(this.origin), hint: `Remove ${name}(), or compute its value once and store it in a table.` },
+      `View ${this.origin.view}: ${what} gives another answer every time, so the view would have no single right content.`,
+      { subject: subjectOf(this.origin), hint: `Remove ${what}, or compute its result once and store it in a table.` },
     );
   }
 

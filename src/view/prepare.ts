@@ -16,7 +16,7 @@ import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { LAYOUT_VERSION } from "./state.js";
 import { storageTypes } from "./storage-types.js";
-import { usesTime } from "./time.js";
+import { columnNames, usesTime } from "./time.js";
 
 export interface PrepareContext {
   readonly session: Session;
@@ -125,7 +125,7 @@ async function prepare(
   const primaryKey = checkPrimaryKey(definition, columns, origin);
   const columnsOf = (name: string): readonly TypedColumn[] =>
     sources.find((source) => source.name === name)?.columns ?? [];
-  const timed = usesTime(query.statement, context.functions);
+  const timed = usesTime(query.statement, context.functions, columnNames(sources));
   const { plan, reasons } = await planOf(context, definition, query.statement, columnsOf, columns, timed);
   const draft = plan === null ? bagLayout(columns) : layoutOf(plan, columns);
   const layout = await store(session, draft, origin);

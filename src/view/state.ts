@@ -48,6 +48,9 @@ export interface State {
 
 /** The tables of this project in the lake. */
 export class StateTables {
+  /** Once seen, the tables stay: nobody but this project drops them. */
+  private seen = false;
+
   constructor(private readonly engine: Engine) {}
 
   get schema(): string {
@@ -59,10 +62,12 @@ export class StateTables {
   }
 
   async exists(session: Session): Promise<boolean> {
+    if (this.seen) return true;
     const row = await session.row<{ n: bigint }>(
       `SELECT count(*) AS n FROM duckdb_tables() WHERE database_name = ${quoteLiteral(LAKE_NAME)} AND schema_name = ${quoteLiteral(this.schema)} AND table_name = 'layout'`,
     );
-    return row.n > 0n;
+    this.seen = row.n > 0n;
+    return this.seen;
   }
 
   /** Creates the tables where they are missing. @throws LakeError `state_too_new`. */

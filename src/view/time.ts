@@ -17,11 +17,11 @@ const TIME_FUNCTIONS: Readonly<Record<string, string>> = {
 
 const KEYWORDS = new Set(["current_timestamp", "current_date", "current_time", "localtime", "localtimestamp"]);
 
-/** True where the statement asks for the time. */
-export function usesTime(statement: Ast, functions: FunctionCatalog): boolean {
+/** True where the statement asks for the time. A keyword that is a column of a source means the column. */
+export function usesTime(statement: Ast, functions: FunctionCatalog, columns: ReadonlySet<string>): boolean {
   let found = false;
   walkAst(statement, (node) => {
-    const name = timeName(node);
+    const name = timeName(node, columns);
     if (name !== undefined && (functions.perQuery.has(name) || KEYWORDS.has(name))) found = true;
     return !found;
   });
@@ -29,9 +29,9 @@ export function usesTime(statement: Ast, functions: FunctionCatalog): boolean {
 }
 
 /** The statement with every question for the time answered by `instant`, a TIMESTAMPTZ literal's text. */
-export function pinTime(statement: Ast, instant: string): Ast {
+export function pinTime(statement: Ast, instant: string, columns: ReadonlySet<string>): Ast {
   return mapParts(statement, (node) => {
-    const name = timeName(node);
+    const name = timeName(node, columns);
     const type = name === undefined ? undefined : TIME_FUNCTIONS[name];
     if (type === undefined) return undefined;
     const constant = {
@@ -54,7 +54,14 @@ export function pinTime(statement: Ast, instant: string): Ast {
   });
 }
 
-function timeName(node: Ast): string | undefined {
+/** Lower-case names of all columns that sources have. */
+export function columnNames(
+  sources: readonly { readonly columns: readonly { readonly name: string }[] }[],
+): Set<string> {
+  return new Set(sources.flatMap((source) => source.columns.map((column) => column.name.toLowerCase())));
+}
+
+function timeName(node: Ast, columns: ReadonlySet<string>): string | undefined {
   if (node["class"] === "FUNCTION") {
     const name = text(node, "function_name").toLowerCase();
     return name in TIME_FUNCTIONS ? name : undefined;
@@ -62,7 +69,8 @@ function timeName(node: Ast): string | undefined {
   if (node["class"] === "COLUMN_REF") {
     const names = texts(node, "column_names");
     const [name = ""] = names;
-    return names.length === 1 && KEYWORDS.has(name.toLowerCase()) ? name.toLowerCase() : undefined;
+    const keyword = name.toLowerCase();
+    return names.length === 1 && KEYWORDS.has(keyword) && !columns.has(keyword) ? keyword : undefined;
   }
   return undefined;
 }

@@ -1,0 +1,22 @@
+import pRetry from "p-retry";
+import { ConflictError } from "../errors.js";
+
+const RETRIES = 6;
+
+/**
+ * Runs work again, with growing random pauses, while another writer is in its way. The whole of it runs again: a
+ * transaction that met a conflict is gone.
+ */
+export function retryConflicts<Result>(
+  work: (attempt: number) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  return pRetry(work, {
+    retries: RETRIES,
+    minTimeout: 50,
+    maxTimeout: 2_000,
+    randomize: true,
+    shouldRetry: ({ error }) => error instanceof ConflictError && signal?.aborted !== true,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
