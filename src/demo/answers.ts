@@ -15,7 +15,7 @@ const questions: readonly Question[] = [
     sql: `SELECT airport, airline, round(delay_after_delay, 1) AS late, round(delay_otherwise, 1) AS otherwise
       FROM ripple_delays ORDER BY pairs DESC LIMIT 1`,
     answer: ({ airport, airline, late, otherwise }) =>
-      `In the two hours after ${airline} leaves ${airport} an hour late, flights are ${late} minutes late, else ${otherwise}.`,
+      `After ${airline} left ${airport} an hour late, others leave ${late} minutes late that day, otherwise ${otherwise}.`,
   },
   {
     sql: "SELECT region, round(average_delay, 1) AS minutes FROM region_delays ORDER BY average_delay DESC LIMIT 1",

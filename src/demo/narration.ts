@@ -51,7 +51,8 @@ export class Narration {
   }
 
   step(step: Step): string[] {
-    const heading = ["", this.style.bold(step.name), ...changeLines(step)];
+    const note = step.note === null ? [] : [this.style.dim(`  ${step.note}`)];
+    const heading = ["", this.style.bold(step.name), ...note, ...changeLines(step)];
     if (step.status === "unchanged") {
       const skipped = sum(step.views, (view) => view.terms.skipped);
       return [

@@ -19,6 +19,8 @@ export interface Step {
   readonly name: string;
   /** 1 to 12 where the step loads a month. */
   readonly month: number | null;
+  /** What is worth seeing in it; null where there is nothing new to say. */
+  readonly note: string | null;
   readonly changes: readonly AppliedChange[];
   readonly horizon: bigint;
   readonly status: ViewResult["status"];

@@ -47,8 +47,14 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   }
 }
 
+const notes: ReadonlyMap<number, string> = new Map([
+  [1, "There is nothing to build on yet: each view is computed from its whole query."],
+  [2, "From here on each refresh reads what changed, and as much of the other tables as it needs."],
+]);
+const SMALL_NOTE = "Three rows: what a refresh costs when next to nothing happens.";
+
 /** A step before its refresh; its changes are in the lake already. */
-interface StepWork extends Pick<Step, "name" | "month" | "changes"> {
+interface StepWork extends Pick<Step, "name" | "month" | "note" | "changes"> {
   /** Whether the views are recomputed too, for comparison. */
   readonly compare: boolean;
 }
@@ -84,7 +90,7 @@ class Demo {
       this.say(this.narration.views(demoViews, await lake.define(demoViews)));
       this.say(this.narration.legend());
       const steps = await this.steps(lake, writer);
-      const verified = await lake.verify();
+      const verified = inOrder(await lake.verify());
       this.say(this.narration.verified(verified));
       this.say(this.narration.answers(await answers(writer)));
       const ok = steps.every((step) => step.status !== "failed") && verified.every((result) => result.ok);
@@ -104,10 +110,17 @@ class Demo {
     };
     for (let month = 1; month <= months; month++) {
       const name = `${monthNames[month - 1]} 2013`;
-      await next({ name, month, changes: await loadMonth(writer, month), compare: true });
+      await next({
+        name,
+        month,
+        note: notes.get(month) ?? null,
+        changes: await loadMonth(writer, month),
+        compare: true,
+      });
     }
-    await next({ name: "A small change", month: null, changes: await correctThree(writer, months), compare: true });
-    await next({ name: "No change", month: null, changes: [], compare: false });
+    const small = { name: "A small change", note: SMALL_NOTE, changes: await correctThree(writer, months) };
+    await next({ ...small, month: null, compare: true });
+    await next({ name: "No change", month: null, note: null, changes: [], compare: false });
     return steps;
   }
 
@@ -116,7 +129,7 @@ class Demo {
     signal?.throwIfAborted();
     const refresh = await lake.refresh(signal === undefined ? {} : { signal });
     const recompute = compare ? await timeRecompute(writer, lake.name, demoViews) : undefined;
-    const views = refresh.views.map(
+    const views = inOrder(refresh.views).map(
       ({ view, status, strategy, rows, terms, elapsedMs, error }): ViewTiming => ({
         view,
         status,
@@ -137,6 +150,11 @@ class Demo {
       views,
     };
   }
+}
+
+/** The order in which the demo tells of its views; a run has an order of its own. */
+function inOrder<Result extends { readonly view: string }>(results: readonly Result[]): Result[] {
+  return demoViews.flatMap(({ name }) => results.filter(({ view }) => view === name));
 }
 
 function tenths(milliseconds: number): number {

@@ -22,7 +22,7 @@ GROUP BY a.name`,
 
 const rippleDelays: DemoView = {
   name: "ripple_delays",
-  question: "After a flight leaves an hour late, how late are the next ones? (flights with themselves)",
+  question: "How late do flights leave after one that was an hour late? (flights joined with itself)",
   sql: `SELECT p.name AS airport,
        a.name AS airline,
        count(*) AS pairs,
@@ -95,10 +95,4 @@ GROUP BY d.tzone`,
 };
 
 /** In an order in which each view comes after the views that it reads. */
-export const demoViews: readonly DemoView[] = [
-  airlineDelays,
-  rippleDelays,
-  badWeatherFleet,
-  routeDelays,
-  regionDelays,
-];
+export const demoViews: readonly DemoView[] = [airlineDelays, rippleDelays, badWeatherFleet, routeDelays, regionDelays];

@@ -6,7 +6,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const BINARY = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-const VIEWS = ["airline_delays", "knock_on_delays", "bad_weather_fleet", "route_delays", "region_delays"];
+const VIEWS = ["airline_delays", "ripple_delays", "bad_weather_fleet", "route_delays", "region_delays"];
 
 let folder: string;
 

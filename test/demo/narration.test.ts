@@ -11,6 +11,7 @@ function month(number: number, refreshMs: number, recomputeMs: number): Step {
   return {
     name: `month ${number}`,
     month: number,
+    note: null,
     changes: [],
     horizon: 1n,
     status: "refreshed",
