@@ -1,6 +1,7 @@
 import type { DefineResult, VerifyResult } from "../types.js";
-import type { DemoResult, Step, Totals, ViewTiming } from "./result.js";
-import { type Column, count, milliseconds, type Row, speedUp, tableLines, wrapList } from "./text.js";
+import type { DemoResult, Step, ViewTiming } from "./result.js";
+import { conclusions, STEP_SUMMARY, stepSummary, trouble, VIEW_SUMMARY, viewSummary } from "./summary.js";
+import { type Column, count, milliseconds, type Row, speedUp, sum, tableLines, wrapList } from "./text.js";
 import type { DemoView } from "./views.js";
 
 /** The few text styles of the demo; identity functions where the output is no terminal. */
@@ -103,35 +104,19 @@ export class Narration {
       kept === null
         ? "The lake is removed again; with --keep it stays, as a project to try the other commands on."
         : `The lake stays. Try: ducklake-ivm explain route_delays --project-dir ${kept}`;
+    const views = totals.months === 0 ? [] : ["", ...this.table(VIEW_SUMMARY, viewSummary(totals))];
     return [
-      ...this.summary(steps, totals),
-      ...comparison(totals),
+      "",
+      this.style.bold("Summary"),
+      ...this.table(STEP_SUMMARY, stepSummary(steps, totals)),
+      ...views,
+      "",
+      ...conclusions(steps, totals),
       "",
       ok ? this.style.green(`All ${verified.length} views are exact.`) : this.style.red(trouble(steps, verified)),
       "",
       `${(elapsedMs / 1000).toFixed(0)} seconds in all. ${place}`,
     ];
-  }
-
-  private summary(steps: readonly Step[], totals: Totals): string[] {
-    const rows = steps.map(
-      (step): Row => [
-        step.name,
-        sum(step.changes, (change) => change.rows),
-        milliseconds(step.refreshMs),
-        milliseconds(step.recomputeMs),
-        speedUp(step.refreshMs, step.recomputeMs),
-      ],
-    );
-    const total: Row = [
-      `months 2 to ${totals.months + 1}`,
-      "",
-      milliseconds(totals.refreshMs),
-      milliseconds(totals.recomputeMs),
-      speedUp(totals.refreshMs, totals.recomputeMs),
-    ];
-    const totalRows: (Row | "rule")[] = totals.months > 1 ? ["rule", total] : [];
-    return ["", this.style.bold("Summary: all five views"), ...this.table(SUMMARY, [...rows, ...totalRows])];
   }
 
   private table(columns: readonly Column[], rows: readonly (Row | "rule")[]): string[] {
@@ -166,14 +151,6 @@ const VERIFY: readonly Column[] = [
   { title: "result" },
 ];
 
-const SUMMARY: readonly Column[] = [
-  { title: "after" },
-  { title: "rows changed in the tables", align: "right" },
-  { title: "refresh", align: "right" },
-  { title: "recompute", align: "right" },
-  { title: "speed-up", align: "right" },
-];
-
 function viewRow(view: ViewTiming): Row {
   return [
     view.view,
@@ -194,28 +171,4 @@ function changeLines({ changes }: Step): string[] {
     const parts = changes.filter((change) => change.kind === kind).map(({ rows, what }) => `${count(rows)} ${what}`);
     return wrapList(`  ${kind.padEnd(9)}  `, parts);
   });
-}
-
-function comparison({ months, refreshMs, recomputeMs }: Totals): string[] {
-  if (months === 0) return [];
-  const [slow, fast, word] =
-    recomputeMs >= refreshMs ? [recomputeMs, refreshMs, "faster"] : [refreshMs, recomputeMs, "slower"];
-  return [
-    "",
-    `After the first build, refreshing the views was ${(slow / fast).toFixed(1)} times ${word} than recomputing them.`,
-  ];
-}
-
-function trouble(steps: readonly Step[], verified: readonly VerifyResult[]): string {
-  const failed = steps.filter((step) => step.status === "failed").length;
-  const wrong = verified.filter((result) => !result.ok).length;
-  const parts = [
-    ...(failed > 0 ? [`${failed} of ${steps.length} refreshes failed`] : []),
-    ...(wrong > 0 ? [`${wrong} of ${verified.length} views are not exact`] : []),
-  ];
-  return `${parts.join(" and ")}.`;
-}
-
-function sum<Item>(items: readonly Item[], value: (item: Item) => number): string {
-  return count(items.reduce((total, item) => total + value(item), 0));
 }

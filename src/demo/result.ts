@@ -46,13 +46,27 @@ export interface Totals {
   readonly months: number;
   readonly refreshMs: number;
   readonly recomputeMs: number;
+  readonly views: readonly { readonly view: string; readonly refreshMs: number; readonly recomputeMs: number }[];
 }
 
 export function totalsOf(steps: readonly Step[]): Totals {
   const months = steps.filter((step) => step.month !== null && step.month > 1);
+  const names = [...new Set(months.flatMap((step) => step.views.map(({ view }) => view)))];
+  const views = names.map((view) => ({
+    view,
+    ...sums(months.flatMap((step) => step.views.filter((timing) => timing.view === view))),
+  }));
+  return { months: months.length, ...sums(months), views };
+}
+
+function sums(timings: readonly Pick<ViewTiming, "refreshMs" | "recomputeMs">[]) {
   return {
-    months: months.length,
-    refreshMs: months.reduce((sum, step) => sum + step.refreshMs, 0),
-    recomputeMs: months.reduce((sum, step) => sum + (step.recomputeMs ?? 0), 0),
+    refreshMs: tenths(timings.reduce((sum, timing) => sum + timing.refreshMs, 0)),
+    recomputeMs: tenths(timings.reduce((sum, timing) => sum + (timing.recomputeMs ?? 0), 0)),
   };
+}
+
+/** Milliseconds with one decimal, which is more than a measurement deserves. */
+export function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
 }

@@ -9,7 +9,7 @@ import { correctThree, loadMonth, monthNames } from "./months.js";
 import { Narration, type Style } from "./narration.js";
 import { CATALOG, DATA, writeProject } from "./project.js";
 import { timeRecompute } from "./recompute.js";
-import { type DemoResult, type Step, totalsOf, type ViewTiming } from "./result.js";
+import { type DemoResult, type Step, tenths, totalsOf, type ViewTiming } from "./result.js";
 import { demoViews } from "./views.js";
 
 export interface DemoOptions {
@@ -155,8 +155,4 @@ class Demo {
 /** The order in which the demo tells of its views; a run has an order of its own. */
 function inOrder<Result extends { readonly view: string }>(results: readonly Result[]): Result[] {
   return demoViews.flatMap(({ name }) => results.filter(({ view }) => view === name));
-}
-
-function tenths(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
 }

@@ -57,3 +57,8 @@ export function milliseconds(value: number | null): string {
 export function speedUp(refreshMs: number, recomputeMs: number | null): string {
   return recomputeMs === null || refreshMs <= 0 ? "" : `${(recomputeMs / refreshMs).toFixed(1)}x`;
 }
+
+/** A sum, written as a number. */
+export function sum<Item>(items: readonly Item[], value: (item: Item) => number): string {
+  return count(items.reduce((total, item) => total + value(item), 0));
+}

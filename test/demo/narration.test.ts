@@ -27,14 +27,14 @@ function result(steps: readonly Step[], ok = true): DemoResult {
 
 test("the closing says which way was faster, whichever it was", () => {
   const faster = narration.closing(result([month(1, 100, 1), month(2, 100, 250), month(3, 100, 350)]));
-  expect(faster).toContain("After the first build, refreshing the views was 3.0 times faster than recomputing them.");
+  expect(faster).toContain("After the first month, refreshing was 3.0 times faster than recomputing.");
   const slower = narration.closing(result([month(1, 1, 100), month(2, 300, 100)]));
-  expect(slower).toContain("After the first build, refreshing the views was 3.0 times slower than recomputing them.");
+  expect(slower).toContain("After the first month, refreshing was 3.0 times slower than recomputing.");
 });
 
 test("the first month and the extra steps are no part of the comparison", () => {
   const steps = [month(1, 1_000, 1), month(2, 30, 60), { ...month(3, 5, 500), month: null }];
-  expect(totalsOf(steps)).toEqual({ months: 1, refreshMs: 30, recomputeMs: 60 });
+  expect(totalsOf(steps)).toEqual({ months: 1, refreshMs: 30, recomputeMs: 60, views: [] });
   expect(narration.closing(result([month(1, 10, 20)])).join("\n")).not.toContain("times");
 });
 
