@@ -40,9 +40,19 @@ export async function existingSnapshots(
   return new Set(rows.map((row) => row.id));
 }
 
-/** What the snapshots of a window did to tables, by table id: DuckLake's own change keys, maintenance included. */
+/** What the snapshots of a window did to one table. */
+export interface TableChanges {
+  /** DuckLake's own change keys, maintenance included. */
+  readonly keys: ReadonlySet<string>;
+  /**
+   * Snapshots that flushed inlined rows of the table and say that rows were deleted, which a flush also says of
+   * deletes that an earlier snapshot made. The key `tables_deleted_from` of these is not among `keys`.
+   */
+  readonly flushes: readonly bigint[];
+}
+
 export interface WindowChanges {
-  readonly byTable: ReadonlyMap<bigint, ReadonlySet<string>>;
+  readonly byTable: ReadonlyMap<bigint, TableChanges>;
   /** True where a snapshot of the window was expired, so that its changes are not known. */
   readonly incomplete: boolean;
   /** True where any table was created, renamed, altered or dropped, so that names may mean other tables. */
@@ -59,7 +69,7 @@ export const DATA_KEYS: ReadonlySet<string> = new Set([
 
 interface SnapshotChanges {
   readonly id: bigint;
-  readonly changes: (readonly [string, bigint])[];
+  readonly byTable: Map<bigint, Set<string>>;
   tablesChanged: boolean;
 }
 
@@ -84,10 +94,16 @@ export class ChangeHistory {
 
   window(from: bigint, to: bigint): WindowChanges {
     const inside = this.snapshots.filter((snapshot) => snapshot.id > from && snapshot.id <= to);
-    const byTable = new Map<bigint, Set<string>>();
-    for (const [key, table] of inside.flatMap((snapshot) => snapshot.changes)) {
-      const keys = byTable.get(table) ?? new Set<string>();
-      byTable.set(table, keys.add(key));
+    const byTable = new Map<bigint, { keys: Set<string>; flushes: bigint[] }>();
+    for (const snapshot of inside) {
+      for (const [table, keys] of snapshot.byTable) {
+        const changes = byTable.get(table) ?? { keys: new Set<string>(), flushes: [] };
+        byTable.set(table, changes);
+        const data = [...keys].filter((key) => DATA_KEYS.has(key));
+        const onlyFlush = keys.has("flushed_inlined") && data.length === 1 && data[0] === "tables_deleted_from";
+        if (onlyFlush) changes.flushes.push(snapshot.id);
+        for (const key of keys) if (!onlyFlush || key !== "tables_deleted_from") changes.keys.add(key);
+      }
     }
     return {
       byTable,
@@ -108,13 +124,15 @@ async function readChanges(session: Session, from: bigint, to: bigint): Promise<
     ORDER BY 1`);
   const snapshots = new Map<bigint, SnapshotChanges>();
   for (const { id, key, tables } of rows) {
-    const snapshot = snapshots.get(id) ?? { id, changes: [], tablesChanged: false };
+    const snapshot = snapshots.get(id) ?? { id, byTable: new Map(), tablesChanged: false };
     snapshots.set(id, snapshot);
     if (key === null) continue;
     snapshot.tablesChanged ||= !DATA_KEYS.has(key) && /table|schema/.test(key);
     for (const table of tables ?? []) {
       // Keys such as tables_created hold names; those that matter here hold ids.
-      if (/^\d+$/.test(table)) snapshot.changes.push([key, BigInt(table)]);
+      if (!/^\d+$/.test(table)) continue;
+      const keys = snapshot.byTable.get(BigInt(table)) ?? new Set<string>();
+      snapshot.byTable.set(BigInt(table), keys.add(key));
     }
   }
   return [...snapshots.values()];

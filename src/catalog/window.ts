@@ -41,9 +41,11 @@ export async function inspectWindow(
   const { from, to, tableId } = request;
   if (from === to) return { kind: "unchanged" };
   const changes = history.window(from, to);
-  const keys = changes.byTable.get(tableId) ?? new Set<string>();
+  const { keys, flushes } = changes.byTable.get(tableId) ?? { keys: new Set<string>(), flushes: [] };
   const named = [...keys];
-  const quiet = named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_"));
+  const quiet =
+    named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_")) &&
+    !(await flushDeleted(session, engine, tableId, flushes));
   // Nothing names this table, and no name can have got another meaning.
   if (quiet && !changes.incomplete && !changes.tablesChanged) return { kind: "unchanged" };
   const current = await tableAt(session, engine, request.table, to);
@@ -66,7 +68,7 @@ export async function inspectWindow(
       `the column ${changed} of ${nameOf(request)} was added, dropped or changed its type`,
     );
   }
-  if (await historyDamaged(session, engine, tableId)) {
+  if (await historyDamaged(session, engine, request)) {
     return rebuild(
       "history_damaged",
       `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`,
@@ -135,14 +137,40 @@ async function emptiedFiles(session: Session, engine: Engine, request: WindowReq
   return rows.length > 0;
 }
 
-/** Two delete files of one data file that are live at the same snapshot: rows of old states are wrong. */
-async function historyDamaged(session: Session, engine: Engine, tableId: bigint): Promise<boolean> {
-  const deletes = engine.metadataTable("ducklake_delete_file");
+/** True where a snapshot that flushed the table also deleted rows itself, not only those of earlier snapshots. */
+async function flushDeleted(
+  session: Session,
+  engine: Engine,
+  tableId: bigint,
+  flushes: readonly bigint[],
+): Promise<boolean> {
+  if (flushes.length === 0) return false;
+  const snapshots = flushes.join(", ");
   const rows = await session.rows(`
-    SELECT 1 FROM ${deletes} a JOIN ${deletes} b
-      ON a.data_file_id = b.data_file_id AND a.delete_file_id < b.delete_file_id
-     AND a.begin_snapshot < coalesce(b.end_snapshot, 9000000000000000000)
-     AND b.begin_snapshot < coalesce(a.end_snapshot, 9000000000000000000)
-    WHERE a.table_id = ${tableId} AND b.table_id = ${tableId} LIMIT 1`);
+    SELECT 1 FROM ${engine.metadataTable("ducklake_delete_file")}
+    WHERE table_id = ${tableId} AND begin_snapshot IN (${snapshots})
+    UNION ALL
+    SELECT 1 FROM ${engine.metadataTable("ducklake_data_file")}
+    WHERE table_id = ${tableId} AND end_snapshot IN (${snapshots}) LIMIT 1`);
+  return rows.length > 0;
+}
+
+/**
+ * Two delete files of one data file that are live at the same snapshot make the reads of that snapshot wrong. Only
+ * what overlaps the window matters: later snapshots read right again.
+ */
+async function historyDamaged(session: Session, engine: Engine, request: WindowRequest): Promise<boolean> {
+  const deletes = engine.metadataTable("ducklake_delete_file");
+  const never = "9000000000000000000";
+  const rows = await session.rows(`
+    SELECT 1 FROM (
+      SELECT greatest(a.begin_snapshot, b.begin_snapshot) AS damage_begin,
+             least(coalesce(a.end_snapshot, ${never}), coalesce(b.end_snapshot, ${never}), coalesce(f.end_snapshot, ${never})) AS damage_end
+      FROM ${deletes} a
+      JOIN ${deletes} b ON a.data_file_id = b.data_file_id AND a.delete_file_id < b.delete_file_id
+      JOIN ${engine.metadataTable("ducklake_data_file")} f ON f.data_file_id = a.data_file_id
+      WHERE a.table_id = ${request.tableId} AND b.table_id = ${request.tableId}
+    )
+    WHERE damage_begin < damage_end AND damage_begin <= ${request.to} AND damage_end > ${request.from} LIMIT 1`);
   return rows.length > 0;
 }

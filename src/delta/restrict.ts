@@ -81,7 +81,7 @@ function trace(pairs: readonly Pair[], find: (id: ColumnId) => Expression | unde
   const traced: Pair[] = [];
   for (const [expression, key] of pairs) {
     const below = expression.ref === undefined ? undefined : find(expression.ref);
-    if (below === undefined || below.columns.length === 0) return undefined;
+    if (below === undefined || below.columns.length === 0 || below.multipliesRows === true) return undefined;
     traced.push([below, key]);
   }
   return traced;

@@ -12,10 +12,10 @@ import { Session } from "./session.js";
 export const LAKE_NAME = "lake";
 
 /**
- * Rules of DuckDB's optimizer that read today's column statistics for old snapshots and then lose rows
- * (ducklake issue 1377). Off wherever old versions are read.
+ * Rules of DuckDB's optimizer that give wrong rows: two read today's column statistics for old snapshots (ducklake
+ * issue 1377), the third loses rows of `row_number() … <= n` over NULLs (duckdb issue 24363).
  */
-const UNSAFE_OPTIMIZERS = "statistics_propagation,compressed_materialization";
+const UNSAFE_OPTIMIZERS = "statistics_propagation,compressed_materialization,top_n_window_elimination";
 
 export interface EngineOptions {
   /** An instance to work in; it is then the caller's to close. */

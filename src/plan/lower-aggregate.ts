@@ -1,8 +1,10 @@
 import {
   type Ast,
+  castTo,
   children,
   columnRef,
   fingerprint,
+  integerConstant,
   isAst,
   isExpression,
   mapAst,
@@ -12,7 +14,7 @@ import {
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import type { Lowering } from "./lower.js";
-import type { AggregateCall, NamedExpression, Relation } from "./relation.js";
+import type { AggregateCall, Expression, NamedExpression, Relation } from "./relation.js";
 import type { Resolver, SelectItem } from "./resolve.js";
 import { Unsupported } from "./unsupported.js";
 
@@ -49,12 +51,24 @@ export function isAggregateCall(functions: FunctionCatalog, node: Ast): boolean 
   return node["class"] === "FUNCTION" && functions.aggregates.has(text(node, "function_name").toLowerCase());
 }
 
+/** True where an expression gives several rows for one. */
+export function multipliesRows(ast: Ast): boolean {
+  let found = false;
+  walkAst(ast, (node) => {
+    if (node["class"] === "FUNCTION" && ROW_FUNCTIONS.has(text(node, "function_name").toLowerCase())) found = true;
+    return !found;
+  });
+  return found;
+}
+
+const ROW_FUNCTIONS = new Set(["unnest", "unlist"]);
+
 /** True where an aggregate is called outside of window functions' own call. */
 export function containsAggregate(functions: FunctionCatalog, ast: Ast): boolean {
   let found = false;
   walkAst(ast, (node) => {
     if (isAggregateCall(functions, node)) found = true;
-    return !found;
+    return !found && node["class"] !== "SUBQUERY";
   });
   return found;
 }
@@ -65,49 +79,96 @@ export interface AggregatedSelect {
   readonly qualify: Ast | undefined;
 }
 
+/** A SELECT with its names resolved, before its grouping. */
+export interface GroupedSelect {
+  readonly node: Ast;
+  /** Which of the grouping sets this is about. */
+  readonly set: number;
+  readonly input: Relation;
+  readonly resolver: Resolver;
+  readonly items: readonly SelectItem[];
+  readonly selected: readonly Ast[];
+  readonly having: Ast | undefined;
+  readonly qualify: Ast | undefined;
+  /** Subqueries that are joined above the grouping. */
+  readonly scalars: readonly { readonly relation: Relation; readonly value: string }[];
+}
+
 /** GROUP BY, the aggregate calls of the whole SELECT, and HAVING. */
-export function lowerAggregates(
-  lowering: Lowering,
-  node: Ast,
-  input: Relation,
-  resolver: Resolver,
-  items: readonly SelectItem[],
-  selected: readonly Ast[],
-  having: Ast | undefined,
-  qualify: Ast | undefined,
-): AggregatedSelect {
-  const keys = groupKeys(lowering, node, resolver, items, selected);
-  const grouping = new Grouping(lowering, keys);
-  const outputs = selected.map((ast) => grouping.rewrite(ast));
+export function lowerAggregates(lowering: Lowering, select: GroupedSelect): AggregatedSelect {
+  const { scalars, having, qualify } = select;
+  const keys = groupKeys(lowering, select);
+  const grouping = new Grouping(lowering, keys, new Set(scalars.map((scalar) => scalar.value)));
+  const outputs = select.selected.map((ast) => grouping.rewrite(ast));
   const predicate = having === undefined ? undefined : lowering.expression(grouping.rewrite(having));
   const filter = qualify === undefined ? undefined : grouping.rewrite(qualify);
-  const named: NamedExpression[] = keys.map((key) => ({ id: key.id, expression: lowering.expression(key.ast) }));
-  let relation: Relation = { kind: "aggregate", input, keys: named, calls: grouping.calls };
+  let relation = aggregateOver(lowering, select.input, keys, grouping.calls);
+  if (scalars.length > 0) {
+    relation = { kind: "join", inputs: [relation, ...scalars.map((scalar) => scalar.relation)], predicates: [] };
+  }
   if (predicate !== undefined) relation = { kind: "filter", input: relation, predicate };
   return { relation, selected: outputs, qualify: filter };
+}
+
+/**
+ * Expressions outside of the grouping set are NULL, of their own type. The empty set has one row whatever the input,
+ * so there the NULLs are aggregates over nothing instead of keys.
+ */
+function aggregateOver(
+  lowering: Lowering,
+  input: Relation,
+  keys: readonly GroupKey[],
+  calls: readonly AggregateCall[],
+): Relation {
+  const printed = keys.map((key) => ({ key, expression: lowering.expression(key.ast) }));
+  const inside = printed.filter(({ key }) => key.inSet);
+  if (inside.length > 0 || keys.length === 0) {
+    const named: NamedExpression[] = printed.map(({ key, expression }) => ({
+      id: key.id,
+      expression: key.inSet ? expression : derived(expression, (sql) => `CASE WHEN false THEN ${sql} END`),
+    }));
+    return { kind: "aggregate", input, keys: named, calls };
+  }
+  const nulls = printed.map(
+    ({ key, expression }): AggregateCall => ({
+      id: key.id,
+      name: "null_key",
+      arguments: [],
+      distinct: false,
+      ordered: false,
+      expression: derived(expression, (sql) => `min(${sql}) FILTER (WHERE false)`),
+    }),
+  );
+  return { kind: "aggregate", input, keys: [], calls: [...nulls, ...calls] };
+}
+
+/** Text around an expression that is printed later. */
+function derived(inner: Expression, around: (sql: string) => string): Expression {
+  return {
+    get sql() {
+      return around(inner.sql);
+    },
+    columns: inner.columns,
+  };
 }
 
 interface GroupKey {
   readonly id: string;
   readonly ast: Ast;
   readonly print: string;
+  /** False where the grouping set leaves the key out. */
+  readonly inSet: boolean;
 }
 
-function groupKeys(
-  lowering: Lowering,
-  node: Ast,
-  resolver: Resolver,
-  items: readonly SelectItem[],
-  selected: readonly Ast[],
-): GroupKey[] {
+function groupKeys(lowering: Lowering, select: GroupedSelect): GroupKey[] {
+  const { node, items, selected, resolver } = select;
   const sets = (node["group_sets"] as readonly (readonly unknown[])[] | undefined) ?? [];
-  if (sets.length > 1) {
-    throw new Unsupported("grouping_sets", "GROUPING SETS, ROLLUP and CUBE have no incremental rule");
-  }
+  const set = sets[select.set]?.map(Number);
   const keys: GroupKey[] = [];
-  const add = (ast: Ast, name: string): void => {
+  const add = (ast: Ast, name: string, inSet = true): void => {
+    if (multipliesRows(ast)) throw new Unsupported("grouped_unnest", "GROUP BY over unnest() has no incremental rule");
     const print = fingerprint(ast);
-    if (!keys.some((key) => key.print === print)) keys.push({ id: lowering.id(name || "key"), ast, print });
+    if (!keys.some((key) => key.print === print)) keys.push({ id: lowering.id(name || "key"), ast, print, inSet });
   };
   if (node["aggregate_handling"] === "FORCE_AGGREGATES") {
     selected.forEach((ast, index) => {
@@ -115,18 +176,19 @@ function groupKeys(
     });
     return keys;
   }
-  for (const group of children(node, "group_expressions")) {
+  children(node, "group_expressions").forEach((group, index) => {
+    const inSet = set === undefined || set.includes(index);
     const position = ordinal(group);
     if (position !== undefined) {
       const ast = selected[position - 1];
       if (ast === undefined) throw new Unsupported("query_form", `GROUP BY ${position} names no column`);
-      add(ast, items[position - 1]?.name ?? "");
+      add(ast, items[position - 1]?.name ?? "", inSet);
     } else {
       const ast = resolver.resolve(group);
       const names = group["class"] === "COLUMN_REF" ? (group["column_names"] as readonly string[]) : [];
-      add(ast, names.at(-1) ?? "");
+      add(ast, names.at(-1) ?? "", inSet);
     }
-  }
+  });
   return keys;
 }
 
@@ -137,13 +199,15 @@ function ordinal(ast: Ast): number | undefined {
 }
 
 /** Rewrites expressions above a GROUP BY in terms of its keys and calls. */
-class Grouping {
+export class Grouping {
   readonly calls: AggregateCall[] = [];
   private readonly callIds = new Map<string, string>();
 
   constructor(
     private readonly lowering: Lowering,
     private readonly keys: readonly GroupKey[],
+    /** Columns that are joined above the grouping, so need not be grouped. */
+    private readonly free: ReadonlySet<string> = new Set(),
   ) {}
 
   rewrite(ast: Ast): Ast {
@@ -153,6 +217,7 @@ class Grouping {
       const key = this.keys.find((candidate) => candidate.print === print);
       const alias = text(node, "alias");
       if (key !== undefined) return columnRef([key.id], alias);
+      if (node["type"] === "GROUPING_FUNCTION") return { ...this.groupingBits(node), alias };
       if (isAggregateCall(this.lowering.functions, node)) return columnRef([this.call(node, print)], alias);
       if (node["class"] === "COLUMN_REF" && this.isUngrouped(node)) {
         throw new Unsupported("ungrouped_column", "a column that is neither grouped nor aggregated");
@@ -161,13 +226,20 @@ class Grouping {
     }) as Ast;
   }
 
-  private isUngrouped(node: Ast): boolean {
-    const [name = ""] = node["column_names"] as readonly string[];
-    return this.lowering.known.has(name) && !this.callsInclude(name) && !this.keys.some((key) => key.id === name);
+  /** GROUPING(a, b …): one bit for each argument, set where the grouping set leaves it out. */
+  private groupingBits(node: Ast): Ast {
+    const bits = children(node, "children").map((argument) => {
+      const key = this.keys.find((candidate) => candidate.print === fingerprint(argument));
+      if (key === undefined)
+        throw new Unsupported("grouping_function", "GROUPING() of an expression that is not grouped");
+      return BigInt(key.inSet ? 0 : 1);
+    });
+    return castTo(integerConstant(bits.reduce((value, bit) => value * 2n + bit, 0n)), "BIGINT");
   }
 
-  private callsInclude(id: string): boolean {
-    return this.calls.some((call) => call.id === id);
+  private isUngrouped(node: Ast): boolean {
+    const [name = ""] = node["column_names"] as readonly string[];
+    return this.lowering.known.has(name) && !this.free.has(name);
   }
 
   private call(node: Ast, print: string): string {

@@ -143,7 +143,8 @@ function lowerCorrelated(lowering: Lowering, node: Ast, outer: Scope, env: Envir
   return { relation, columns: columns.map(({ name, id }) => ({ name, id })), correlations };
 }
 
-function simpleFrom(lowering: Lowering, node: Ast, env: Environment): FromResult {
+/** The FROM of a SELECT that is nothing but FROM and WHERE, and, where they are allowed, aggregates over all of it. */
+export function simpleFrom(lowering: Lowering, node: Ast, env: Environment, aggregates = false): FromResult {
   const from = optionalChild(node, "from_table");
   const simple =
     node["type"] === "SELECT_NODE" &&
@@ -155,7 +156,9 @@ function simpleFrom(lowering: Lowering, node: Ast, env: Environment): FromResult
       (modifier) => modifier["type"] !== "LIMIT_MODIFIER" && modifier["type"] !== "LIMIT_PERCENT_MODIFIER",
     ) &&
     children(child(node, "cte_map"), "map").length === 0 &&
-    !children(node, "select_list").some((ast) => containsAggregate(lowering.functions, ast) || containsWindow(ast));
+    !children(node, "select_list").some(
+      (ast) => (!aggregates && containsAggregate(lowering.functions, ast)) || containsWindow(ast),
+    );
   if (!simple || from === undefined) {
     throw new Unsupported("correlated_subquery", "a correlated subquery of this form has no incremental rule");
   }

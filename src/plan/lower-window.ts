@@ -1,7 +1,6 @@
 import { type Ast, children, columnRef, fingerprint, mapAst, text } from "../sql/ast.js";
 import type { Lowering } from "./lower.js";
 import type { NamedExpression, Relation } from "./relation.js";
-import { Unsupported } from "./unsupported.js";
 
 interface Partition {
   readonly print: string;
@@ -45,9 +44,6 @@ export function lowerWindows(
 
 function partitionOf(partitions: Partition[], node: Ast): Partition {
   const expressions = children(node, "partitions");
-  if (expressions.length === 0) {
-    throw new Unsupported("window_without_partition", "a window function without PARTITION BY has no incremental rule");
-  }
   const print = fingerprint(expressions);
   const existing = partitions.find((partition) => partition.print === print);
   if (existing !== undefined) return existing;

@@ -1,13 +1,16 @@
-import { type Ast, children, optionalChild, selectStatement, text, walkAst } from "../sql/ast.js";
+import { type Ast, children, columnRef, optionalChild, selectStatement, text, walkAst } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
-import { containsAggregate, lowerAggregates } from "./lower-aggregate.js";
+import { containsAggregate, lowerAggregates, multipliesRows } from "./lower-aggregate.js";
+import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
+import { attachSubquery, type SubqueryValue } from "./lower-subquery-value.js";
 import { lowerWindows } from "./lower-window.js";
 import type { Expression, Relation } from "./relation.js";
 import { ColumnIds, columnExpression, keepColumns } from "./relation.js";
 import { expandStars, Resolver, type SelectItem } from "./resolve.js";
+import { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
 
 /** A query in the algebra, with the names of its columns. */
@@ -70,7 +73,11 @@ export class Lowering {
       const [only] = [...columns];
       if (only !== undefined) return columnExpression(only);
     }
-    const expression = { sql: "", columns: [...columns] };
+    const expression = {
+      sql: "",
+      columns: [...columns],
+      ...(multipliesRows(ast) ? { multipliesRows: true as const } : {}),
+    };
     this.unprinted.push({ target: expression, ast, statement: false });
     return expression;
   }
@@ -100,29 +107,54 @@ export class Lowering {
     return this.modifiers(node, lowered);
   }
 
+  /** GROUPING SETS, ROLLUP and CUBE are the union of one SELECT for each set. */
   private select(node: Ast, env: Environment): LoweredQuery {
+    const sets = (node["group_sets"] as readonly unknown[]).length;
+    if (sets <= 1) return this.selectSet(node, env, 0);
+    const queries = Array.from({ length: sets }, (_, set) => this.selectSet(node, env, set));
+    const columns = (queries[0]?.columns ?? []).map(({ name }) => ({ name, id: this.id(name || "column") }));
+    const branches = queries.map((query) => ({
+      input: query.relation,
+      columns: query.columns.map((column) => column.id),
+    }));
+    return { relation: { kind: "union-all", columns: columns.map((column) => column.id), branches }, columns };
+  }
+
+  private selectSet(node: Ast, env: Environment, set: number): LoweredQuery {
     if (optionalChild(node, "sample") !== undefined) throw new Unsupported("sample", "SAMPLE has no incremental rule");
     const from = this.from(node, env);
     const items = expandStars(children(node, "select_list"), from.scope);
-    const resolver = new Resolver(this.functions, from.scope, items);
-    const filtered = this.where(optionalChild(node, "where_clause"), from, resolver, env);
-
-    let relation = filtered;
+    let relation = this.where(optionalChild(node, "where_clause"), from, items, env);
+    const grouped = this.isGrouped(node, items);
+    // Above a GROUP BY a subquery is joined to the groups, so it can't depend on rows below them.
+    const scalars: SubqueryValue[] = [];
+    const resolver: Resolver = new Resolver(this.functions, from.scope, items, undefined, (subquery) => {
+      if (grouped) {
+        const value = attachSubquery(this, this.oneRow(), subquery, Scope.empty, resolver, env);
+        scalars.push(value);
+        return columnRef([value.value]);
+      }
+      const attached = attachSubquery(this, relation, subquery, from.scope, resolver, env);
+      relation = attached.relation;
+      return columnRef([attached.value]);
+    });
     let selected = items.map((item, index) => resolver.item(item, index));
     let having = optionalChild(node, "having");
     let qualify = optionalChild(node, "qualify");
     if (having !== undefined) having = resolver.afterGrouping(having);
     if (qualify !== undefined) qualify = resolver.afterGrouping(qualify);
-
-    const grouped =
-      children(node, "group_expressions").length > 0 ||
-      (node["group_sets"] as readonly unknown[]).length > 0 ||
-      node["aggregate_handling"] === "FORCE_AGGREGATES" ||
-      having !== undefined ||
-      selected.some((item) => containsAggregate(this.functions, item)) ||
-      (qualify !== undefined && containsAggregate(this.functions, qualify));
     if (grouped) {
-      const aggregated = lowerAggregates(this, node, relation, resolver, items, selected, having, qualify);
+      const aggregated = lowerAggregates(this, {
+        node,
+        set,
+        input: relation,
+        resolver,
+        items,
+        selected,
+        having,
+        qualify,
+        scalars,
+      });
       ({ relation, selected, qualify } = aggregated);
     }
     const windows = lowerWindows(this, relation, qualify === undefined ? selected : [...selected, qualify]);
@@ -142,13 +174,31 @@ export class Lowering {
     return lowerFrom(this, from, env);
   }
 
-  private where(where: Ast | undefined, from: FromResult, resolver: Resolver, env: Environment): Relation {
-    let relation = from.relation;
+  private isGrouped(node: Ast, items: readonly SelectItem[]): boolean {
+    const aggregates = (ast: Ast | undefined): boolean => ast !== undefined && containsAggregate(this.functions, ast);
+    return (
+      children(node, "group_expressions").length > 0 ||
+      (node["group_sets"] as readonly unknown[]).length > 0 ||
+      node["aggregate_handling"] === "FORCE_AGGREGATES" ||
+      optionalChild(node, "having") !== undefined ||
+      aggregates(optionalChild(node, "qualify")) ||
+      items.some((item) => aggregates(item.ast))
+    );
+  }
+
+  private where(where: Ast | undefined, from: FromResult, items: readonly SelectItem[], env: Environment): Relation {
+    let { relation } = from;
+    const resolver: Resolver = new Resolver(this.functions, from.scope, items, undefined, (subquery) => {
+      const attached = attachSubquery(this, relation, subquery, from.scope, resolver, env);
+      relation = attached.relation;
+      return columnRef([attached.value]);
+    });
     for (const conjunct of where === undefined ? [] : conjunctsOf(where)) {
       if (isSubqueryPredicate(conjunct)) {
         relation = lowerSubqueryPredicate(this, relation, conjunct, from.scope, resolver, env);
       } else {
-        relation = { kind: "filter", input: relation, predicate: this.expression(resolver.resolve(conjunct)) };
+        const predicate = this.expression(resolver.resolve(conjunct));
+        relation = { kind: "filter", input: relation, predicate };
       }
     }
     return relation;
@@ -178,7 +228,8 @@ export class Lowering {
           break;
         case "DISTINCT_MODIFIER":
           if (children(modifier, "distinct_on_targets").length > 0) {
-            throw new Unsupported("distinct_on", "DISTINCT ON has no incremental rule");
+            relation = lowerDistinctOn(this, relation, lowered.columns, node);
+            break;
           }
           relation = {
             kind: "aggregate",

@@ -11,7 +11,9 @@ export function prune(relation: Relation, needed: ReadonlySet<ColumnId>): Relati
     case "filter":
       return { ...relation, input: prune(relation.input, plus(needed, relation.predicate)) };
     case "project": {
-      const columns = relation.columns.filter((column) => needed.has(column.id));
+      const columns = relation.columns.filter(
+        (column) => needed.has(column.id) || column.expression.multipliesRows === true,
+      );
       return {
         ...relation,
         columns,

@@ -13,6 +13,8 @@ export interface Expression {
   readonly columns: readonly ColumnId[];
   /** Set where the expression is nothing but this column. */
   readonly ref?: ColumnId;
+  /** Set where one row can become several or none (`unnest`): never dropped, never traced through. */
+  readonly multipliesRows?: true;
 }
 
 /** Which state of the sources a scan reads. */

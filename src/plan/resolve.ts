@@ -65,6 +65,8 @@ export class Resolver {
     private readonly scope: Scope,
     private readonly items: readonly SelectItem[] = [],
     private readonly outer?: Scope,
+    /** Plans a subquery and answers with the column of its value. */
+    private readonly subquery?: (node: Ast) => Ast,
   ) {}
 
   /** The resolved expression of one select item; it may name the aliases of items before it. */
@@ -104,7 +106,10 @@ export class Resolver {
         case "FUNCTION":
           return this.call(node, visibleItems, lambda, change);
         case "SUBQUERY":
-          throw new Unsupported("subquery", "a subquery at this place has no incremental rule");
+          if (this.subquery === undefined) {
+            throw new Unsupported("subquery", "a subquery at this place has no incremental rule");
+          }
+          return { ...this.subquery(node), alias: text(node, "alias") };
         case "STAR":
           // count(*) has no star in the tree; any other star among arguments is expanded by DuckDB itself.
           throw new Unsupported("columns_expression", "a star inside an expression has no incremental rule");

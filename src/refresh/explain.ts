@@ -129,7 +129,7 @@ class Describer {
         return this.unary(
           "window",
           relation.columns.map((column) => column.expression.sql).join(", "),
-          "affected partitions, new minus old",
+          relation.partition.length === 0 ? "all rows, new minus old" : "affected partitions, new minus old",
           relation.input,
           false,
         );

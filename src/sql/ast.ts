@@ -102,6 +102,20 @@ export function integerConstant(value: bigint): Ast {
   };
 }
 
+/** A cast to a simple type, named as in the syntax tree. */
+export function castTo(value: Ast, id: string, alias = ""): Ast {
+  const type = { id, type_info: null };
+  return {
+    class: "CAST",
+    type: "OPERATOR_CAST",
+    alias,
+    query_location: NO_LOCATION,
+    child: value,
+    cast_type: type,
+    try_cast: false,
+  };
+}
+
 /** A table of the lake, at a snapshot where one is given. */
 export function baseTable(path: { catalog: string; schema: string; table: string }, alias: string, at?: bigint): Ast {
   return {

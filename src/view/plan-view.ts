@@ -1,4 +1,5 @@
 import type { Session } from "../engine/session.js";
+import { IvmError } from "../errors.js";
 import { Lowering } from "../plan/lower.js";
 import { prune } from "../plan/prune.js";
 import {
@@ -60,6 +61,11 @@ export async function planView(
     return { plan: { ...typed, output, nextId: lowering.ids.position } };
   } catch (error) {
     if (error instanceof Unsupported) return { plan: null, reason: error.reason };
+    // DuckDB ran the definition itself, so a plan that it refuses is wrong, and the definition is left to DuckDB.
+    if (error instanceof IvmError && error.code === "engine_error") {
+      const text = `the plan is not one that DuckDB takes: ${error.message.split("\n")[0]}`;
+      return { plan: null, reason: { code: "plan_mismatch", text } };
+    }
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { type Ast, mapParts, text, texts, walkAst } from "../sql/ast.js";
+import { type Ast, castTo, mapParts, text, texts, walkAst } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 
 /** Functions and SQL keywords that answer by the clock, with the type of their answer. */
@@ -41,16 +41,7 @@ export function pinTime(statement: Ast, instant: string, columns: ReadonlySet<st
       query_location: 0,
       value: { type: { id: "VARCHAR", type_info: null }, is_null: false, value: instant },
     };
-    const cast = (child: Ast, id: string, alias: string): Ast => ({
-      class: "CAST",
-      type: "OPERATOR_CAST",
-      alias,
-      query_location: 0,
-      child,
-      cast_type: { id, type_info: null },
-      try_cast: false,
-    });
-    return cast(cast(constant, "TIMESTAMP WITH TIME ZONE", ""), type, text(node, "alias"));
+    return castTo(castTo(constant, "TIMESTAMP WITH TIME ZONE"), type, text(node, "alias"));
   });
 }
 
