@@ -1,132 +1,142 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
+import { folder } from "../project/files.js";
+import { BINARY, command, type JsonError, json, processOptions } from "./command.js";
 
-const BINARY = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const VIEWS = ["airline_delays", "ripple_delays", "bad_weather_fleet", "route_delays", "region_delays"];
-
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "demo-test-"));
-});
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-function cli(args: readonly string[], env: Record<string, string> = {}) {
-  // No colours, whatever the machine that runs the tests asks for.
-  return execa(process.execPath, [BINARY, ...args], { reject: false, env: { FORCE_COLOR: "", ...env } });
-}
+const TIMEOUT = 300_000;
 
 interface Step {
-  name: string;
-  status: string;
-  changes: { kind: string; what: string; rows: number }[];
-  refresh_ms: number;
-  recompute_ms: number | null;
-  views: {
-    view: string;
-    status: string;
-    strategy: string | null;
-    terms: { total: number; run: number; skipped: number };
-    rows: { inserted: number; deleted: number };
-    recompute_ms: number | null;
+  readonly name: string;
+  readonly status: string;
+  readonly changes: readonly { readonly kind: string }[];
+  readonly recompute_ms: number | null;
+  readonly views: readonly {
+    readonly view: string;
+    readonly strategy: string | null;
+    readonly terms: { readonly total: number; readonly run: number; readonly skipped: number };
+    readonly recompute_ms: number | null;
   }[];
 }
 
+interface DemoJson {
+  readonly ok: boolean;
+  readonly kept: string | null;
+  readonly steps: readonly [Step, Step, Step, Step];
+  readonly verified: readonly { readonly view: string; readonly ok: boolean; readonly rows: number }[];
+  readonly totals: { readonly months: number; readonly refresh_ms: number; readonly recompute_ms: number };
+}
+
 describe("demo", () => {
-  test("loads two months, refreshes incrementally and verifies; the lake stays as a project", async () => {
-    const lake = join(folder, "kept");
-    const { stdout, stderr, exitCode } = await cli([
-      "demo",
-      "--months",
-      "2",
-      "--dir",
-      lake,
-      "--keep",
-      "--output",
-      "json",
-    ]);
-    expect(stderr).toContain("All 5 views are exact.");
-    expect(exitCode).toBe(0);
-    expect(stdout.split("\n")).toHaveLength(1);
+  it(
+    "refreshes two months incrementally, verifies, and leaves a project",
+    async () => {
+      const lake = join(await folder({}), "lake");
+      const demo = await json<DemoJson>(["demo", "--months", "2", "--dir", lake, "--keep"]);
+      expect(demo, demo.stderr).toMatchObject({ exitCode: 0, value: { ok: true, kept: lake, totals: { months: 1 } } });
+      expect(demo.stdout.split("\n")).toHaveLength(1);
+      expect(demo.stderr).toContain("All 5 views are exact.");
+      expect(demo.value.verified.map(({ view, ok }) => [view, ok])).toEqual(VIEWS.map((view) => [view, true]));
+      for (const { rows } of demo.value.verified) expect(rows).toBeGreaterThan(0);
 
-    const result = JSON.parse(stdout);
-    expect(result).toMatchObject({ ok: true, kept: lake });
-    expect(result.verified.map(({ view, ok }: { view: string; ok: boolean }) => [view, ok])).toEqual(
-      expect.arrayContaining(VIEWS.map((view) => [view, true])),
-    );
-    for (const { rows } of result.verified) expect(rows).toBeGreaterThan(0);
+      const [january, february, small, none] = demo.value.steps;
+      expect([january, february, small, none].map(({ name }) => name)).toEqual([
+        "January 2013",
+        "February 2013",
+        "A small change",
+        "No change",
+      ]);
+      expect(january.views.map(({ view, strategy }) => [view, strategy])).toEqual(
+        VIEWS.map((view) => [view, "initial"]),
+      );
+      for (const step of [february, small]) {
+        expect(step.status).toBe("refreshed");
+        for (const view of step.views) {
+          expect(view.strategy, view.view).toBe("incremental");
+          expect(view.recompute_ms).toBeGreaterThan(0);
+        }
+      }
+      expect(none).toMatchObject({ status: "unchanged", changes: [], recompute_ms: null });
+      // In February everything that this view reads changed but the airports, later only the flights.
+      const terms = (step: Step) => step.views.find(({ view }) => view === "bad_weather_fleet")?.terms;
+      expect(terms(february)).toEqual({ total: 5, run: 4, skipped: 1 });
+      expect(terms(small)).toEqual({ total: 5, run: 1, skipped: 4 });
+      expect(terms(none)).toEqual({ total: 5, run: 0, skipped: 5 });
 
-    const steps: Step[] = result.steps;
-    expect(steps.map(({ name }) => name)).toEqual(["January 2013", "February 2013", "A small change", "No change"]);
-    const [january, february, small, none] = steps as [Step, Step, Step, Step];
-    expect(january.views.map(({ strategy }) => strategy)).toEqual(VIEWS.map(() => "initial"));
-    expect(new Set(february.changes.map(({ kind }) => kind))).toEqual(new Set(["new", "late", "corrected", "removed"]));
-    for (const step of [february, small]) {
-      expect(step.status).toBe("refreshed");
-      for (const view of step.views) expect(view).toMatchObject({ strategy: "incremental" });
-      for (const view of step.views) expect(view.recompute_ms).toBeGreaterThan(0);
-    }
-    // All sources of this view but the airports changed in February, and only the flights by the small change.
-    const weather = (step: Step) => step.views.find(({ view }) => view === "bad_weather_fleet")?.terms;
-    expect(weather(february)).toEqual({ total: 5, run: 4, skipped: 1 });
-    expect(weather(small)).toEqual({ total: 5, run: 1, skipped: 4 });
-    expect(none).toMatchObject({ status: "unchanged", changes: [], recompute_ms: null });
+      const verify = await json(["verify", "--project-dir", lake]);
+      expect(verify.exitCode, verify.stderr).toBe(0);
+      const plan = await json<{ apply: { actions: { action: string }[] } }>(["plan", "--project-dir", lake]);
+      expect(plan.value.apply.actions.map(({ action }) => action)).toEqual(VIEWS.map(() => "keep"));
+    },
+    TIMEOUT,
+  );
 
-    const verify = await cli(["verify", "--project-dir", lake, "--output", "json"]);
-    expect(verify.stderr).toBe("");
-    expect(verify.exitCode).toBe(0);
-    const plan = await cli(["plan", "--project-dir", lake, "--output", "json"]);
-    const actions = JSON.parse(plan.stdout).apply.actions.map(({ action }: { action: string }) => action);
-    expect(actions).toEqual(VIEWS.map(() => "keep"));
-  }, 180_000);
+  it(
+    "tells its story in plain text where stdout is no terminal, and leaves nothing behind",
+    async () => {
+      const place = await folder({});
+      const { stdout, stderr, exitCode } = await command(["demo", "--months", "1"], { env: { TMPDIR: place } });
+      expect(exitCode, stderr).toBe(0);
+      expect(stdout).toContain("\n  new        26,998 flights, 2,220 weather readings, 2,609 planes\n");
+      expect(stdout).toContain("\nAll 5 views are exact.\n");
+      expect(stdout).not.toContain("\u001b");
+      expect(stdout).not.toMatch(/NaN|undefined|Infinity/);
+      expect(await readdir(place)).toEqual([]);
+    },
+    TIMEOUT,
+  );
 
-  test("one month, told to a person; nothing is left behind", async () => {
-    const place = join(folder, "tmp");
-    await mkdir(place);
-    const { stdout, exitCode } = await cli(["demo", "--months", "1"], { TMPDIR: place });
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("January 2013\n  new        26,998 flights, 2,220 weather readings, 2,609 planes\n");
-    expect(stdout).toContain("All 5 views are exact.");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is looked for
-    expect(stdout).not.toMatch(/\u001b/);
-    expect(stdout).not.toContain("NaN");
-    expect(await readdir(place)).toEqual([]);
-  }, 180_000);
+  it(
+    "removes its lake when it is interrupted",
+    async () => {
+      const place = await folder({});
+      const running = execa(BINARY, ["demo"], processOptions({ env: { TMPDIR: place } }));
+      for await (const line of running.iterable()) {
+        // The first month's heading: the lake is there, and so is a view.
+        if (line === "January 2013") running.kill("SIGINT");
+      }
+      const { exitCode, stdout, stderr } = await running;
+      expect(exitCode, stderr).toBe(130);
+      expect(stdout).not.toContain("Verify");
+      expect(await readdir(place)).toEqual([]);
+    },
+    TIMEOUT,
+  );
 
-  test("a folder that is not empty is refused and left alone", async () => {
-    const place = join(folder, "full");
-    await mkdir(place);
-    await writeFile(join(place, "mine.txt"), "mine");
-    const { stdout, stderr, exitCode } = await cli(["demo", "--dir", place, "--output", "json"]);
+  it("refuses a folder that is not empty, and leaves it alone", async () => {
+    const place = await folder({ "mine.txt": "mine" });
+    const { exitCode, value } = await json<JsonError>(["demo", "--dir", place]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("is not empty");
-    expect(JSON.parse(stdout).error).toMatchObject({ code: "demo_folder_not_empty" });
+    expect(value.error).toMatchObject({ code: "demo_folder_not_empty", subject: { file: place } });
     expect(await readdir(place)).toEqual(["mine.txt"]);
   });
 
-  test.each(["0", "13", "two", "1.5"])("--months %s is wrong usage", async (months) => {
-    const { stderr, exitCode } = await cli(["demo", "--months", months]);
+  it.each(["0", "13", "two", "1.5"])("refuses --months %s", async (months) => {
+    const { exitCode, stderr } = await command(["demo", "--months", months]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("from 1 to 12");
   });
 
-  test("without a package index it says what it needs, and no password", async () => {
-    const env = {
-      XDG_CACHE_HOME: join(folder, "empty-cache"),
-      PIP_INDEX_URL: "http://someone:geheim@127.0.0.1:9/simple",
-      PIP_EXTRA_INDEX_URL: "",
-      PIP_CONFIG_FILE: "/dev/null",
-      PIP_RETRIES: "0",
-    };
-    const { stdout, stderr, exitCode } = await cli(["demo", "--output", "json"], env);
+  it("says what it needs where there is no package index, and tells no password", async () => {
+    const cache = await folder({});
+    const place = join(cache, "lakes");
+    await mkdir(place);
+    const { exitCode, value, stdout, stderr } = await json<JsonError>(["demo"], {
+      env: {
+        TMPDIR: place,
+        XDG_CACHE_HOME: cache,
+        PIP_CONFIG_FILE: "/dev/null",
+        PIP_INDEX_URL: "http://someone:geheim@127.0.0.1:9/simple",
+        PIP_EXTRA_INDEX_URL: "",
+        PIP_RETRIES: "0",
+      },
+    });
     expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout).error).toMatchObject({ code: "demo_data_unavailable" });
-    expect(stderr).toContain("PyPI");
+    expect(value.error).toMatchObject({ code: "demo_data_unavailable" });
+    expect(value.error.hint).toContain("PyPI");
     expect(stdout + stderr).not.toContain("geheim");
+    expect(await readdir(place)).toEqual([]);
   });
 });

@@ -1,20 +1,18 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { fetchDataset } from "../../src/demo/dataset.js";
 import { createTables, readDataset } from "../../src/demo/load.js";
 import { type AppliedChange, loadMonth } from "../../src/demo/months.js";
 import { type Lake, open } from "../../src/index.js";
 
-let folder: string;
 let lake: Lake;
 let writer: DuckDBConnection;
 const months: AppliedChange[][] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "demo-months-"));
+  const folder = await mkdtemp(join(inject("workspace"), "demo-months-"));
   lake = await open({ catalog: join(folder, "lake.ducklake"), dataPath: join(folder, "data") });
   writer = await lake.connect();
   await readDataset(writer, await fetchDataset());
@@ -25,7 +23,6 @@ beforeAll(async () => {
 afterAll(async () => {
   writer?.closeSync();
   await lake?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function values(sql: string): Promise<unknown[][]> {
