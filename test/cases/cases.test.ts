@@ -78,7 +78,7 @@ async function withLake(
   await using lake = await open(place.config);
   const writer = await lake.connect();
   await oneByOne(writer, setup);
-  await lake.define(definitions.map((definition) => ({ ...definition, refresh: "incremental" as const })));
+  await lake.define(definitions);
   await use(lake, writer);
 }
 

@@ -43,7 +43,7 @@ export class Scene implements AsyncDisposable {
 
   /** Defines the views, in the order in which they read each other, and builds them. */
   async define(views: Readonly<Record<string, string>>): Promise<void> {
-    const definitions = Object.entries(views).map(([name, sql]) => ({ name, sql, refresh: "incremental" as const }));
+    const definitions = Object.entries(views).map(([name, sql]) => ({ name, sql }));
     await this.lake.define(definitions);
     this.views = definitions.map((definition) => definition.name);
     this.reference = await Reference.create(await this.lake.connect(), this.lake.name, definitions);
@@ -71,11 +71,12 @@ export class Scene implements AsyncDisposable {
   }
 
   /** All rows as text, in the order of their text. */
-  async rows(from: string): Promise<string[]> {
-    const reader = await this.writer.runAndReadAll(
-      `SELECT row(columns(*)::VARCHAR)::VARCHAR FROM ${from} ORDER BY ALL`,
-    );
-    return reader.getRowsJS().map((row) => row.join(" "));
+  async rows(relation: string): Promise<string[]> {
+    const reader = await this.writer.runAndReadAll(`SELECT columns(*)::VARCHAR FROM ${relation}`);
+    return reader
+      .getRowsJS()
+      .map((row) => `(${row.map((value) => value ?? "NULL").join(", ")})`)
+      .sort();
   }
 
   async snapshot(): Promise<bigint> {

@@ -103,7 +103,7 @@ test.each(Object.entries(STRANGE))("a column of type %s has the right value, or 
     await scene.define({ odd: `SELECT k, ${sql} AS strange FROM t` });
   } catch (error) {
     if (!(error instanceof IvmError)) throw error;
-    expect(error.code).toBe("type_not_storable");
+    expect(error.code).toBe("type_refused");
     expect(error.message).toContain("strange");
     expect(error.hint).toMatch(/[Cc]ast/);
     return;

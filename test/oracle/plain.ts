@@ -37,6 +37,11 @@ export async function examine(history: History, checkOrder = false): Promise<Obj
 
 async function run(connection: DuckDBConnection, history: History, checkOrder: boolean): Promise<Objection | null> {
   for (const event of history.setup) await apply(connection, event);
+  const names = history.views.map((view) => view.name);
+  const unknown = history.events.some(
+    (event) => event.kind === "refresh" && event.views?.some((view) => !names.includes(view)),
+  );
+  if (unknown) return { kind: "invalid", text: "a refresh names a view that is not defined" };
   for (const event of history.events) {
     if (event.kind !== "refresh") {
       await apply(connection, event);

@@ -17,25 +17,25 @@ export class Reference {
     private readonly connection: DuckDBConnection,
     private readonly lake: string,
     private readonly views: readonly ReferenceView[],
+    private readonly ordinaryViews: readonly string[],
   ) {}
 
   /**
    * `connection` is on the lake's instance and is the oracle's own from now on. `views` come in the order in which
-   * they read each other; `ddl` makes what else the definitions name, such as ordinary views.
+   * they read each other; `ordinaryViews` are CREATE VIEW statements.
    */
   static async create(
     connection: DuckDBConnection,
     lake: string,
     views: readonly ReferenceView[],
-    ddl: readonly string[] = [],
+    ordinaryViews: readonly string[] = [],
   ): Promise<Reference> {
     // Reads of older snapshots are wrong after a rewrite of files when these rules are on.
     await connection.run("SET disabled_optimizers = 'statistics_propagation,compressed_materialization'");
     await connection.run("ATTACH ':memory:' AS oracle");
     await connection.run("USE oracle");
     await connection.run("CREATE SCHEMA held");
-    for (const sql of ddl) await connection.run(sql);
-    return new Reference(connection, lake, views);
+    return new Reference(connection, lake, views, ordinaryViews);
   }
 
   /** Evaluates the definitions at the snapshot, and holds the answers of the given views for comparison. */
@@ -46,6 +46,8 @@ export class Reference {
         `CREATE OR REPLACE TABLE ${identifier(table)} AS FROM ${source} AT (VERSION => ${snapshot})`,
       );
     }
+    for (const sql of this.ordinaryViews)
+      await this.connection.run(sql.replace(/^CREATE VIEW/, "CREATE OR REPLACE VIEW"));
     for (const { name, sql } of this.views) {
       await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${sql}`);
       if (!held.includes(name)) continue;

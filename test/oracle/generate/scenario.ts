@@ -123,11 +123,19 @@ function makeView(draw: Draw, sources: readonly Source[], name: string, features
     ]),
   };
   const made = makeQuery(context);
-  const refresh = draw.weighted([
-    [75, "incremental"],
-    [20, "auto"],
-    [5, "full"],
-  ] as const);
+  // The operators that every view may hold are the ones with a rule, and `incremental` refuses all others.
+  const refresh = draw.weighted<View["refresh"]>(
+    features.size === 0
+      ? [
+          [70, "incremental"],
+          [25, "auto"],
+          [5, "full"],
+        ]
+      : [
+          [95, "auto"],
+          [5, "full"],
+        ],
+  );
   const view: View = { name, query: made.query, columns: made.columns, refresh };
   return { view, size: made.size };
 }

@@ -20,7 +20,7 @@ export function* smaller(scenario: Scenario): Generator<Scenario> {
 }
 
 function* smallerView(view: Scenario["views"][number]) {
-  if (view.refresh !== "incremental") yield { ...view, refresh: "incremental" as const };
+  if (view.refresh !== "auto") yield { ...view, refresh: "auto" as const };
   for (const query of smallerQuery(view.query)) yield { ...view, query };
 }
 
