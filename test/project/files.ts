@@ -1,13 +1,12 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { loadProject, type Project } from "../../src/project/load.js";
 import { type Problem, ProjectError } from "../../src/project/problems.js";
 
 /** A temporary folder with these files; it goes when the test ends. */
 export async function folder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<string> {
-  const directory = await realpath(await mkdtemp(join(tmpdir(), "ducklake-ivm-project-")));
+  const directory = await realpath(await mkdtemp(join(inject("workspace"), "project-")));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
@@ -44,6 +43,6 @@ function describe(problem: Problem, directory: string | undefined): string {
 }
 
 function relativeFile(file: string, directory: string | undefined): string {
-  const root = directory ?? /^.*ducklake-ivm-project-[^/\\]+/.exec(file)?.[0] ?? "/";
+  const root = directory ?? /^.*[/\\]project-[^/\\]+/.exec(file)?.[0] ?? "/";
   return relative(root, file).replaceAll("\\", "/") || ".";
 }

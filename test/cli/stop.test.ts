@@ -1,0 +1,85 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { execa } from "execa";
+import { describe, expect, it } from "vitest";
+import { open } from "../../src/index.js";
+import { folder } from "../project/files.js";
+import { BINARY, command, type JsonError, json, processOptions } from "./command.js";
+import { ORDERS, project, sql, VIEWS } from "./lake.js";
+
+/** Takes minutes, whatever the machine. */
+const ENDLESS = {
+  "views/endless.sql": "SELECT count(*) AS n FROM numbers a, numbers b, numbers c WHERE (a.n * b.n + c.n) % 7 = 3",
+};
+const NUMBERS = ["CREATE TABLE numbers AS SELECT range AS n FROM range(100000)"];
+
+describe("another process that has the catalog's file", () => {
+  it("is a reason to run again: exit code 75", async () => {
+    const cwd = await project(VIEWS, ORDERS);
+    await command(["apply"], { cwd });
+    const lake = await open({ catalog: join(cwd, "lake.ducklake"), dataPath: join(cwd, "lake_files") });
+    try {
+      const result = await json<JsonError>(["refresh"], { cwd });
+      expect(result, result.stderr).toMatchObject({ exitCode: 75, value: { error: { retryable: true } } });
+      expect(result.value.error.hint).not.toBeNull();
+    } finally {
+      await lake.close();
+    }
+    expect((await command(["refresh"], { cwd })).exitCode).toBe(0);
+  });
+});
+
+describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
+  it("stops a refresh in order: exit code 130, and nothing is half done", async () => {
+    const cwd = await project(ENDLESS, NUMBERS);
+    await command(["apply"], { cwd });
+    const running = execa(BINARY, ["refresh", "--output", "json"], processOptions({ cwd }));
+    await setTimeout(3_000);
+    running.kill(signal);
+    const start = performance.now();
+    const { exitCode, stdout, stderr } = await running;
+    expect(performance.now() - start).toBeLessThan(10_000);
+    expect(exitCode, stderr).toBe(130);
+    expect(stderr).toContain("Stopping in order");
+    expect(JSON.parse(stdout.split("\n").at(-1) ?? "")).toMatchObject({ error: { code: "interrupted" } });
+    expect(await sql(cwd, "SELECT count(*) AS n FROM ivm.data_endless")).toEqual([{ n: "0" }]);
+  });
+
+  it("ends other commands on the spot", async () => {
+    await using server = await silentServer();
+    const cwd = await folder({
+      "ducklake-ivm.yaml": `lake: { catalog: 'postgres:dbname=x host=127.0.0.1 port=${server.port}' }`,
+      "views/v.sql": "SELECT 1 AS one",
+    });
+    const running = execa(BINARY, ["status", "--output", "json"], processOptions({ cwd }));
+    await server.connected;
+    running.kill(signal);
+    const { exitCode, stdout, stderr } = await running;
+    expect(exitCode, stderr).toBe(130);
+    expect(JSON.parse(stdout.split("\n").at(-1) ?? "")).toMatchObject({ error: { code: "interrupted" } });
+    expect(stderr).toMatch(/^error: Stopped by a signal/);
+  });
+});
+
+/** Takes connections and never answers. */
+async function silentServer(): Promise<
+  AsyncDisposable & { readonly port: number; readonly connected: Promise<unknown> }
+> {
+  const server = createServer();
+  const sockets: Socket[] = [];
+  server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined)));
+  const connected = once(server, "connection");
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address() as AddressInfo;
+  return {
+    port: address.port,
+    connected,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
