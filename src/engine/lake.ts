@@ -99,8 +99,12 @@ export class Engine {
     } catch (error) {
       throw this.attachError(error);
     }
-    if (!onS3 && this.config.s3 === undefined && (await this.storedDataPath(session)).startsWith("s3://")) {
+    if (!onS3 && this.config.s3 === undefined && (await this.storedOption(session, "data_path")).startsWith("s3://")) {
       await this.prepareS3(session, extensions, addSecret);
+    }
+    // DuckDB's own cipher only reads; httpfs brings the one that writes.
+    if ((await this.storedOption(session, "encrypted")) === "true") {
+      await loadExtension(session.connection, "httpfs", extensions);
     }
   }
 
@@ -113,9 +117,9 @@ export class Engine {
     await createS3Secret(session, this.config.s3 ?? {}, addSecret);
   }
 
-  private async storedDataPath(session: Session): Promise<string> {
+  private async storedOption(session: Session, key: string): Promise<string> {
     const rows = await session.rows<{ value: string }>(
-      `SELECT value FROM ${this.metadataTable("ducklake_metadata")} WHERE key = 'data_path'`,
+      `SELECT value FROM ${this.metadataTable("ducklake_metadata")} WHERE key = ${quoteLiteral(key)}`,
     );
     return rows[0]?.value ?? "";
   }
