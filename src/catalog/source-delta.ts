@@ -63,6 +63,23 @@ export async function loadSourceDelta(session: Session, request: SourceDeltaRequ
   return result(session, request, method, reason, after);
 }
 
+/** Fills a temporary table with `after` minus `before`, two SELECTs of the given columns. */
+export async function loadDifference(
+  session: Session,
+  target: string,
+  columns: readonly string[],
+  after: string,
+  before: string,
+): Promise<{ rows: bigint; sourceRows: bigint }> {
+  const list = columns.map((column) => `${quoteIdentifier(column)}, `).join("");
+  const weight = quoteIdentifier(WEIGHT);
+  const rows = `SELECT ${list}1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}-1 FROM (${before})`;
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${consolidate(columns, rows)}`);
+  return session.row(
+    `SELECT (SELECT count(*) FROM ${quotePath(["temp", target])}) AS rows, (SELECT count(*) FROM (${after})) AS "sourceRows"`,
+  );
+}
+
 async function result(
   session: Session,
   request: SourceDeltaRequest,

@@ -2,6 +2,7 @@ import type { Relation } from "../plan/relation.js";
 import { aggregateDelta } from "./aggregate.js";
 import type { DeltaContext, Term } from "./contract.js";
 import { joinDelta } from "./join.js";
+import { limitDelta } from "./limit.js";
 import { filterDelta, projectDelta, repeatDelta, scanDelta, unionAllDelta } from "./linear.js";
 import { outerJoinDelta } from "./outer-join.js";
 import { semiJoinDelta } from "./semi-join.js";
@@ -30,6 +31,8 @@ export function derive(relation: Relation, context: DeltaContext): readonly Term
       return semiJoinDelta(relation, context, derive);
     case "aggregate":
       return aggregateDelta(relation, context, derive);
+    case "limit":
+      return limitDelta(relation, context, derive);
     case "window":
       return windowDelta(relation, context, derive);
     case "delta-scan":

@@ -31,22 +31,29 @@ export class Narration {
     return `${this.style.dim(name)}  ${text}`;
   }
 
-  views(views: readonly DemoView[], defined: DefineResult): string[] {
-    const strategies = new Map(defined.actions.map(({ view, strategy }) => [view, strategy ?? ""]));
-    const rows = views.map(({ name, question }) => [name, strategies.get(name) ?? "", question]);
-    return ["", ...this.table([{ title: "view" }, { title: "refresh" }, { title: "the question it answers" }], rows)];
+  views(views: readonly DemoView[], { actions }: DefineResult): string[] {
+    const rows = views.map(({ name, question }) => [name, question]);
+    const others = actions.filter(({ strategy }) => strategy !== "incremental");
+    return [
+      "",
+      ...this.table([{ title: "view" }, { title: "the question it answers" }], rows),
+      ...(others.length === 0 ? ["  All of them can be refreshed incrementally."] : []),
+      ...others.map(
+        ({ view, reasons }) => `  ${view} can only be recomputed: ${reasons.map(({ text }) => text).join("; ")}`,
+      ),
+    ];
   }
 
   legend(): string[] {
     return [
       "",
       this.style.bold("How to read what follows"),
-      "  rows + and -  rows added to the view and removed from it; a changed row counts as one of each",
-      "  terms         over N joined tables a view changes by the sum of N terms, each of which reads what changed",
-      "                in one table; a term whose table has not changed is skipped without reading anything",
-      "  refresh       time to bring the view up to date; for all views: the whole run, bookkeeping included",
-      "  recompute     time to run the view's whole query instead and write the result as a table of the same",
-      "                lake (CREATE OR REPLACE TABLE ... AS), measured just after the refresh of the same data",
+      "  rows + and -  rows added to the view and removed from it; a changed row is one of each",
+      "  terms         a view of N joined tables changes by the sum of N terms, each reading what changed in",
+      "                one of them; where a table has not changed, its term is skipped and nothing is read",
+      "  refresh       time to bring the view up to date; for all views: the whole run",
+      "  recompute     time to run the view's whole query instead, and to write the result as a table of the",
+      "                same lake (CREATE OR REPLACE TABLE ... AS), just after the refresh of the same data",
       "  speed-up      recompute divided by refresh; below 1 the recompute is the faster one",
     ];
   }
@@ -115,7 +122,8 @@ export class Narration {
       "",
       ok ? this.style.green(`All ${verified.length} views are exact.`) : this.style.red(trouble(steps, verified)),
       "",
-      `${(elapsedMs / 1000).toFixed(0)} seconds in all. ${place}`,
+      `${(elapsedMs / 1000).toFixed(0)} seconds in all.`,
+      place,
     ];
   }
 

@@ -79,9 +79,7 @@ class Demo {
 
   /** The story itself, on a lake that is closed at the end. */
   async play(data: string, folder: string): Promise<Pick<DemoResult, "ok" | "steps" | "verified">> {
-    this.say([
-      this.narration.fact("lake", `DuckLake in ${folder}: the catalog is a DuckDB file, the data are Parquet files`),
-    ]);
+    this.say([this.narration.fact("lake", `${folder} (catalog in a DuckDB file, data in Parquet files)`)]);
     await using lake = await open({ catalog: join(folder, CATALOG), dataPath: join(folder, DATA) });
     const writer = await lake.connect();
     try {

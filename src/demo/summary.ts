@@ -47,8 +47,9 @@ export function conclusions(steps: readonly Step[], totals: Totals): string[] {
   const [first, last] = [months[0], months.at(-1)];
   if (first !== undefined && last !== undefined && first !== last) {
     lines.push(
-      `From ${first.name} to ${last.name} a recompute went from ${milliseconds(first.recomputeMs)} to ` +
-        `${milliseconds(last.recomputeMs)}, a refresh from ${milliseconds(first.refreshMs)} to ${milliseconds(last.refreshMs)}.`,
+      `From ${first.name} to ${last.name} the time of a recompute went from ${milliseconds(first.recomputeMs)} to ` +
+        `${milliseconds(last.recomputeMs)},`,
+      `that of a refresh from ${milliseconds(first.refreshMs)} to ${milliseconds(last.refreshMs)}.`,
     );
   }
   if (small !== undefined && small.views.length > 0) {

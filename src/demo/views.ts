@@ -7,7 +7,7 @@ export interface DemoView extends ViewDefinition {
 
 const airlineDelays: DemoView = {
   name: "airline_delays",
-  question: "Which airline is how late? (flights and airlines)",
+  question: "How late is each airline? (flights and airlines)",
   sql: `SELECT a.name AS airline,
        count(*) AS flights,
        count(f.arr_delay) AS landed,
@@ -22,7 +22,7 @@ GROUP BY a.name`,
 
 const rippleDelays: DemoView = {
   name: "ripple_delays",
-  question: "How late do flights leave after one that was an hour late? (flights joined with itself)",
+  question: "How late do flights leave after one that was an hour late? (a self-join)",
   sql: `SELECT p.name AS airport,
        a.name AS airline,
        count(*) AS pairs,
@@ -63,7 +63,7 @@ HAVING count(*) >= 10`,
 
 const routeDelays: DemoView = {
   name: "route_delays",
-  question: "How late is each airline on each route with 50 flights or more? (airports used twice)",
+  question: "How late is each airline on its routes of 50 flights or more? (airports joined twice)",
   sql: `SELECT f.origin,
        f.dest,
        o.name || ' - ' || d.name AS route,
@@ -83,7 +83,7 @@ HAVING count(*) >= 50`,
 
 const regionDelays: DemoView = {
   name: "region_delays",
-  question: "And each region as a whole? (a view over the view route_delays, and airports)",
+  question: "How late are flights to each time zone? (a view over the view route_delays)",
   sql: `SELECT d.tzone AS region,
        count(*) AS routes,
        sum(r.flights) AS flights,

@@ -1,5 +1,6 @@
-import { type Ast, child, children, text } from "../sql/ast.js";
+import { type Ast, child, children } from "../sql/ast.js";
 import type { Lowering } from "./lower.js";
+import { direction } from "./lower-limit.js";
 import { columnExpression, type Expression, expression, keepColumns, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
 import { Scope } from "./scope.js";
@@ -52,9 +53,4 @@ export function lowerDistinctOn(
 function ordinal(ast: Ast): number {
   const value = ast["class"] === "CONSTANT" ? child(ast, "value")["value"] : undefined;
   return typeof value === "number" ? value : 0;
-}
-
-function direction(order: Ast): string {
-  const descending = text(order, "type") === "DESCENDING" ? "DESC" : "ASC";
-  return text(order, "null_order") === "NULLS FIRST" ? `${descending} NULLS FIRST` : `${descending} NULLS LAST`;
 }

@@ -3,6 +3,7 @@ import type { FunctionCatalog } from "../sql/functions.js";
 import { containsAggregate, lowerAggregates, multipliesRows } from "./lower-aggregate.js";
 import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
+import { limitClause, lowerLimit, withSortColumns } from "./lower-limit.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
 import { attachSubquery, type SubqueryValue } from "./lower-subquery-value.js";
@@ -91,10 +92,11 @@ export class Lowering {
 
   query(node: Ast, env: Environment): LoweredQuery {
     const inner = withCommonTables(node, env);
+    const limit = limitClause(node);
     let lowered: LoweredQuery;
     switch (node["type"]) {
       case "SELECT_NODE":
-        lowered = this.select(node, inner);
+        lowered = this.select(limit === undefined ? node : withSortColumns(node, limit), inner);
         break;
       case "SET_OPERATION_NODE":
         lowered = lowerSetOperation(this, node, inner);
@@ -104,7 +106,8 @@ export class Lowering {
       default:
         throw new Unsupported("query_form", `a query of the form ${text(node, "type")} has no incremental rule`);
     }
-    return this.modifiers(node, lowered);
+    lowered = this.distinct(node, lowered);
+    return limit === undefined ? lowered : lowerLimit(this, lowered, node, limit);
   }
 
   /** GROUPING SETS, ROLLUP and CUBE are the union of one SELECT for each set. */
@@ -219,30 +222,14 @@ export class Lowering {
     };
   }
 
-  private modifiers(node: Ast, lowered: LoweredQuery): LoweredQuery {
-    let { relation } = lowered;
-    for (const modifier of children(node, "modifiers")) {
-      switch (modifier["type"]) {
-        case "ORDER_MODIFIER":
-          // A view is a bag: an order without a limit says nothing about its rows.
-          break;
-        case "DISTINCT_MODIFIER":
-          if (children(modifier, "distinct_on_targets").length > 0) {
-            relation = lowerDistinctOn(this, relation, lowered.columns, node);
-            break;
-          }
-          relation = {
-            kind: "aggregate",
-            input: relation,
-            keys: keepColumns(lowered.columns.map((c) => c.id)),
-            calls: [],
-          };
-          break;
-        default:
-          throw new Unsupported("limit", "LIMIT and OFFSET have no incremental rule");
-      }
+  private distinct(node: Ast, lowered: LoweredQuery): LoweredQuery {
+    const modifier = children(node, "modifiers").find((candidate) => candidate["type"] === "DISTINCT_MODIFIER");
+    if (modifier === undefined) return lowered;
+    if (children(modifier, "distinct_on_targets").length > 0) {
+      return { ...lowered, relation: lowerDistinctOn(this, lowered.relation, lowered.columns, node) };
     }
-    return { relation, columns: lowered.columns };
+    const keys = keepColumns(lowered.columns.map((column) => column.id));
+    return { ...lowered, relation: { kind: "aggregate", input: lowered.relation, keys, calls: [] } };
   }
 
   /** A statement that gives literal rows; used for FROM-less selects. */

@@ -60,6 +60,11 @@ export function prune(relation: Relation, needed: ReadonlySet<ColumnId>): Relati
         }),
       };
     }
+    case "limit":
+      return {
+        ...relation,
+        input: prune(relation.input, plus(needed, ...relation.orders.map((order) => order.expression))),
+      };
     case "repeat":
       return { ...relation, input: prune(relation.input, plus(needed, relation.count)) };
     case "shared":

@@ -144,6 +144,16 @@ export interface Repeat {
   readonly count: Expression;
 }
 
+/** The first rows in an order; the order is total where the definition has one answer. */
+export interface Limit {
+  readonly kind: "limit";
+  readonly input: Relation;
+  readonly orders: readonly { readonly expression: Expression; readonly direction: string }[];
+  /** Number of rows; null for all after the offset. */
+  readonly limit: string | null;
+  readonly offset: string | null;
+}
+
 /** A relation that is read more than once in a statement and computed once. */
 export interface Shared {
   readonly kind: "shared";
@@ -165,6 +175,7 @@ export type Relation =
   | Window
   | UnionAll
   | Repeat
+  | Limit
   | Shared;
 
 export function columnExpression(id: ColumnId): Expression {
@@ -202,6 +213,7 @@ export function outputOf(relation: Relation): readonly ColumnId[] {
       return relation.columns;
     case "filter":
     case "repeat":
+    case "limit":
     case "restrict":
     case "shared":
       return outputOf(relation.input);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { loadDifference, loadSourceDelta, type SourceDelta, tableAtVersion, WEIGHT } from "../catalog/source-delta.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
 import { scansOf } from "../plan/relation.js";
@@ -13,8 +13,9 @@ import type {
   Strategy,
   ViewResult,
 } from "../types.js";
+import { isLimited } from "../view/layout.js";
 import type { StoredView } from "../view/state.js";
-import { visibleDelta } from "../view/visible.js";
+import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
 import { DIFFERENCE } from "./difference.js";
 import { selectViews, upstreamOf } from "./order.js";
@@ -243,28 +244,33 @@ class ViewWork {
     return this.finish(strategy, reason, terms, written, physicalName(this.planned.view.name));
   }
 
-  private loadDelta(source: PlannedSource): Promise<SourceDelta> {
+  private async loadDelta(source: PlannedSource): Promise<SourceDelta> {
     const { session } = this.context;
     const { state, from, layout } = source;
     if (state.kind !== "changed" || from === null)
       throw new TypeError("only a changed source with a cursor has a delta");
+    const target = this.deltaName(source.defined.name);
+    const used = usedColumns(this.planned.view, source.defined);
+    const request = { table: source.table, from, to: source.to, method: state.method, reason: state.reason, target };
+    if (layout === null) return loadSourceDelta(session, { ...request, columns: used });
+    if (isLimited(layout)) {
+      const [after, before] = [source.to, from].map((version) =>
+        visibleSelect(layout, tableAtVersion(source.table, version)),
+      );
+      const reason = {
+        code: "limited_view",
+        text: `${source.defined.name} has a LIMIT, so its rows before and after are compared`,
+      };
+      return {
+        ...(await loadDifference(session, target, used, after ?? "", before ?? "")),
+        method: "difference",
+        reason,
+      };
+    }
     return loadSourceDelta(session, {
-      table: source.table,
-      from,
-      to: source.to,
-      method: state.method,
-      reason: state.reason,
-      columns:
-        layout === null ? usedColumns(this.planned.view, source.defined) : layout.columns.map((column) => column.name),
-      ...(layout === null
-        ? {}
-        : {
-            shape: {
-              columns: usedColumns(this.planned.view, source.defined),
-              select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false),
-            },
-          }),
-      target: this.deltaName(source.defined.name),
+      ...request,
+      columns: layout.columns.map((column) => column.name),
+      shape: { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) },
     });
   }
 

@@ -5,7 +5,7 @@ import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
-import type { Layout } from "../view/layout.js";
+import { isLimited, type Layout } from "../view/layout.js";
 import type { BuiltView, Progress, StateTables } from "../view/state.js";
 import { encode, visibleDelta, visibleSelect } from "../view/visible.js";
 import { DIFFERENCE } from "./difference.js";
@@ -84,8 +84,10 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
   const table = physicalTable(state, built.table);
   const { layout } = definition;
   const expected = await findVictims(input, table, rebuilt);
-  const counts = rebuilt ? null : await countVisible(input);
-  if (rebuilt) await keepVisible(input, built);
+  // Behind a LIMIT, or where the definition changed, visible rows are no function of the physical difference.
+  const whole = rebuilt || isLimited(layout);
+  const counts = whole ? null : await countVisible(input);
+  if (whole) await keepVisible(input, built);
   return commit(input, async () => {
     if (expected > 0n) {
       const deleted = await session.change(
@@ -97,10 +99,13 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
       `INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")}
        FROM (SELECT *, unnest(range(${q(WEIGHT)})) FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0)`,
     );
-    await checkPrimaryKey(input, table, `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`);
+    const written = `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`;
+    await checkPrimaryKey(input, table, whole ? null : written);
     if (counts !== null) return counts;
-    await writeUserView(input, built.table);
-    await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
+    if (rebuilt) {
+      await writeUserView(input, built.table);
+      await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
+    }
     return countAgainstKept(input, built, table);
   });
 }

@@ -88,6 +88,13 @@ class Renderer {
         const columns = list(outputOf(relation.input).map(quoteIdentifier));
         return `SELECT ${columns}\nFROM (SELECT *, ${copies} AS "copy" FROM ${this.from(relation.input)})`;
       }
+      case "limit": {
+        const orders = relation.orders.map((order) => `${order.expression.sql} ${order.direction}`);
+        const by = orders.length === 0 ? "" : `\nORDER BY ${orders.join(", ")}`;
+        const limit = relation.limit === null ? "" : `\nLIMIT ${relation.limit}`;
+        const offset = relation.offset === null ? "" : `\nOFFSET ${relation.offset}`;
+        return `SELECT *\nFROM ${this.from(relation.input)}${by}${limit}${offset}`;
+      }
       case "shared":
         return `SELECT *\nFROM ${this.share(relation.name, relation.input)}`;
     }

@@ -82,16 +82,30 @@ export function layoutOf(plan: ViewPlan, visible: readonly TypedColumn[]): Layou
   return top === undefined ? bagLayout(visible) : groupLayout(plan, top, visible);
 }
 
+/** True where a LIMIT stands above the rows that are not grouped: keeping all of them to show a few does not pay. */
+export function limitsRows(relation: Relation): boolean {
+  if (relation.kind === "limit") return peel(relation) === undefined;
+  return (relation.kind === "project" || relation.kind === "filter") && limitsRows(relation.input);
+}
+
+/** True where the visible rows are not linear in the physical ones, since a LIMIT picks among them. */
+export function isLimited(layout: Pick<Layout, "visible">): boolean {
+  const limited = (relation: Relation): boolean =>
+    relation.kind === "limit" ||
+    ((relation.kind === "project" || relation.kind === "filter") && limited(relation.input));
+  return limited(layout.visible);
+}
+
 interface Top {
   readonly aggregate: Aggregate;
   /** What stands above the aggregate, over another input. */
   readonly above: (input: Relation) => Relation;
 }
 
-/** Takes projections and filters off the top down to an aggregate; undefined where another operator is met first. */
+/** Takes projections, filters and limits off the top down to an aggregate; undefined where another operator is met first. */
 function peel(relation: Relation): Top | undefined {
   if (relation.kind === "aggregate") return { aggregate: relation, above: (input) => input };
-  if (relation.kind !== "project" && relation.kind !== "filter") return undefined;
+  if (relation.kind !== "project" && relation.kind !== "filter" && relation.kind !== "limit") return undefined;
   const below = peel(relation.input);
   return below === undefined
     ? undefined
@@ -141,7 +155,7 @@ function shownNames(plan: ViewPlan, visible: readonly TypedColumn[]): Map<Column
 }
 
 function traceDown(relation: Relation, id: ColumnId): ColumnId | undefined {
-  if (relation.kind === "filter") return traceDown(relation.input, id);
+  if (relation.kind === "filter" || relation.kind === "limit") return traceDown(relation.input, id);
   if (relation.kind === "project") {
     const below = relation.columns.find((column) => column.id === id)?.expression.ref;
     return below === undefined ? undefined : traceDown(relation.input, below);

@@ -11,7 +11,7 @@ import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, ViewDefinition } from "../types.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
-import { bagLayout, HELPER_PREFIX, type Layout, type LayoutDraft, layoutOf } from "./layout.js";
+import { bagLayout, HELPER_PREFIX, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
 import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { LAYOUT_VERSION } from "./state.js";
@@ -176,18 +176,22 @@ async function planOf(
     };
   }
   const result = await planView(context.session, statement, context.functions, columnsOf, columns);
-  if (result.plan !== null) return { plan: result.plan, reasons: [] };
+  if (result.plan !== null && !limitsRows(result.plan.relation)) return { plan: result.plan, reasons: [] };
+  const reason =
+    result.plan === null
+      ? result.reason
+      : { code: "limit", text: "LIMIT over rows that are not grouped has no incremental rule" };
   if (definition.refresh === "incremental") {
     throw new DefinitionError(
       "not_incremental",
-      `View ${definition.name} asks for \`refresh: incremental\`, but ${result.reason.text}.`,
+      `View ${definition.name} asks for \`refresh: incremental\`, but ${reason.text}.`,
       {
         subject: subjectOf(originOf(definition)),
         hint: "Write the query in another form, or take `refresh: auto`, which recomputes it and writes only the difference.",
       },
     );
   }
-  return { plan: null, reasons: [result.reason] };
+  return { plan: null, reasons: [reason] };
 }
 
 /** Has DuckDB bind the definition; gives its columns, their names made unique as CREATE TABLE AS would. */
