@@ -80,9 +80,9 @@ export class ChangeHistory {
     private readUpTo: bigint,
   ) {}
 
-  /** Reads the changes of the snapshots in `(from, to]`. */
+  /** Reads the changes of the snapshots in `[from, to]`. */
   static async read(session: Session, from: bigint, to: bigint): Promise<ChangeHistory> {
-    return new ChangeHistory(await readChanges(session, from, to), to);
+    return new ChangeHistory(await readChanges(session, from - 1n, to), to);
   }
 
   /** Reads on, up to a snapshot that was made since. */
@@ -90,6 +90,11 @@ export class ChangeHistory {
     if (to <= this.readUpTo) return;
     this.snapshots.push(...(await readChanges(session, this.readUpTo, to)));
     this.readUpTo = to;
+  }
+
+  /** True where the snapshot is among those that were read; others may exist as well. */
+  knows(snapshot: bigint): boolean {
+    return this.snapshots.some((candidate) => candidate.id === snapshot);
   }
 
   window(from: bigint, to: bigint): WindowChanges {

@@ -1,5 +1,6 @@
 /** What the command line's parts share: the frame gives every command its session and prints its outcome. */
 import type { Command } from "commander";
+import type { Logger } from "../logger.js";
 import type { Style } from "./style.js";
 
 export type OutputFormat = "text" | "json";
@@ -19,6 +20,8 @@ export interface Session {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** For lines that are meant for a person; does nothing where the output is no terminal. */
   readonly style: Style;
+  /** For what the library has to say while it works: on stderr, details only with `--debug`. */
+  readonly logger: Logger;
   /** One line for a person, at once: on stdout, or on stderr where stdout is for JSON. */
   say(line: string): void;
   /**

@@ -1,12 +1,15 @@
 /** The frame around every command: output, errors, exit codes and signals. */
 import type { Command } from "commander";
 import { InterruptedError } from "../errors.js";
+import type { LogFields, Logger } from "../logger.js";
 import type { CliContext, GlobalOptions, Outcome, OutputFormat, Session } from "./context.js";
 import { EXIT, exitCodeOf } from "./exit.js";
 import { failureLines, toFailure } from "./failure.js";
 import { toJson } from "./json.js";
 import { createRedactor } from "./redact.js";
 import { type Style, styleFor } from "./style.js";
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export class Frame implements CliContext {
   readonly #process: NodeJS.Process;
@@ -32,6 +35,7 @@ export class Frame implements CliContext {
       projectDirectory: options.projectDir,
       env: this.#process.env,
       style: this.#style(options.output),
+      logger: this.#logger(options.debug === true),
       say: (line) => this.#write(options.output === "json" ? this.#process.stderr : this.#process.stdout, line),
       stopSignal: () => {
         stopsInOrder = true;
@@ -45,16 +49,22 @@ export class Frame implements CliContext {
         return;
       }
       this.fail(interrupted(), options);
-      this.#process.exit(EXIT.interrupted);
+      this.#end(onSignal);
     };
-    this.#process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+    for (const signal of SIGNALS) {
+      this.#process.on(signal, onSignal);
+    }
     try {
       const outcome = await work(session);
       this.#finish(outcome, options.output, stop.signal.aborted);
     } catch (error) {
-      this.fail(stop.signal.aborted && isAbort(error) ? interrupted() : error, options);
+      // What was stopped may fail in any way.
+      const wasStopped = stop.signal.aborted && !(error instanceof InterruptedError);
+      this.fail(wasStopped ? interrupted() : error, options);
     } finally {
-      this.#process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+      for (const signal of SIGNALS) {
+        this.#process.off(signal, onSignal);
+      }
     }
   }
 
@@ -81,6 +91,25 @@ export class Frame implements CliContext {
     this.#process.exitCode = wasStopped ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok);
   }
 
+  /**
+   * Ends the process on the spot, by the signal itself: `exit` would wait for calls into DuckDB to return. Shells
+   * tell it as exit code 130.
+   */
+  #end(listener: () => void): void {
+    for (const signal of SIGNALS) {
+      this.#process.off(signal, listener);
+    }
+    this.#process.kill(this.#process.pid, "SIGINT");
+  }
+
+  #logger(debug: boolean): Logger {
+    const log = (message: string, fields: LogFields = {}): void => {
+      const facts = Object.entries(fields).map(([name, value]) => ` ${name}=${value}`);
+      this.#write(this.#process.stderr, this.#redact(message + facts.join("")));
+    };
+    return { debug: debug ? log : () => undefined, info: log, warn: log };
+  }
+
   #style(output: OutputFormat): Style {
     return styleFor(output === "json" ? this.#process.stderr : this.#process.stdout, this.#process.env);
   }
@@ -93,8 +122,4 @@ export class Frame implements CliContext {
 function interrupted(): InterruptedError {
   const hint = "Nothing is half done: run the same command again.";
   return new InterruptedError("interrupted", "Stopped by a signal.", { hint });
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
 }

@@ -1,4 +1,4 @@
-import { type DuckDBConnection, type DuckDBValue, LIST, listValue, VARCHAR } from "@duckdb/node-api";
+import { type DuckDBConnection, type DuckDBType, type DuckDBValue, LIST, listValue, VARCHAR } from "@duckdb/node-api";
 import { engineError } from "./errors.js";
 
 export type Parameter = string | number | bigint | boolean | null | readonly string[];
@@ -28,6 +28,16 @@ export class Session {
         types.some((type) => type !== undefined) ? (types as never) : undefined,
       );
       return result.getRowObjectsJS() as Row[];
+    } catch (error) {
+      throw engineError(error, this.redact);
+    }
+  }
+
+  /** The type of an expression that reads no table. */
+  async typeOf(expression: string): Promise<DuckDBType> {
+    this.statements += 1;
+    try {
+      return (await this.connection.runAndReadAll(`SELECT ${expression}`)).columnType(0);
     } catch (error) {
       throw engineError(error, this.redact);
     }

@@ -130,10 +130,15 @@ function lowerTableFunction(lowering: Lowering, from: Ast): FromResult {
   return constantFrom(lowering, { ...from, column_name_alias: [] }, text(from, "alias") || name, [column]);
 }
 
+const LATERAL = new Unsupported(
+  "lateral",
+  "rows that depend on another table of the same FROM have no incremental rule",
+);
+
 function requireConstant(expressions: readonly Ast[]): void {
   walkAst(expressions, (node) => {
     if (node["class"] === "COLUMN_REF" || node["class"] === "SUBQUERY") {
-      throw new Unsupported("lateral", "rows that depend on another table of the same FROM have no incremental rule");
+      throw LATERAL;
     }
     return undefined;
   });
@@ -146,7 +151,7 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
     throw new Unsupported(`${reference.toLowerCase()}_join`, `a ${reference} join has no incremental rule`);
   }
   const left = lowerFrom(lowering, child(from, "left"), env);
-  const right = lowerFrom(lowering, child(from, "right"), env);
+  const right = lowerRight(lowering, child(from, "right"), env);
   const shared = reference === "NATURAL" ? commonColumns(left.scope, right.scope) : texts(from, "using_columns");
   const equalities = shared.map((name) => ({
     name,
@@ -188,6 +193,16 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
       return outerJoin(lowering, type, left, right, equalities, predicates);
     default:
       throw new Unsupported("join_form", `a join of type ${type} has no incremental rule`);
+  }
+}
+
+function lowerRight(lowering: Lowering, right: Ast, env: Environment): FromResult {
+  try {
+    return lowerFrom(lowering, right, env);
+  } catch (error) {
+    if (error instanceof Unsupported && error.reason.code === "unknown_column" && right["type"] === "SUBQUERY")
+      throw LATERAL;
+    throw error;
   }
 }
 

@@ -85,6 +85,9 @@ export class Resolver {
    */
   afterGrouping(ast: Ast): Ast {
     mapAst(ast, (node) => {
+      // Inside an aggregate's arguments DuckDB takes the column.
+      if (node["class"] === "FUNCTION" && this.functions.aggregates.has(text(node, "function_name").toLowerCase()))
+        return node;
       const names = node["class"] === "COLUMN_REF" ? texts(node, "column_names") : [];
       const [name] = names;
       if (name !== undefined && names.length === 1 && this.scope.hasColumn(name)) {

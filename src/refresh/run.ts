@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { existingSnapshots } from "../catalog/snapshots.js";
 import { loadDifference, loadSourceDelta, type SourceDelta, tableAtVersion, WEIGHT } from "../catalog/source-delta.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
@@ -131,10 +132,22 @@ async function refreshView(run: RunContext, view: StoredView, runId: string, dry
   const startedAt = performance.now();
   const planned = await planViewRun(run, view);
   const total = view.definition.plan === null ? 0 : scansOf(view.definition.plan.relation).length;
-  if (planned.strategy === null) return unchanged(planned, total);
+  if (planned.strategy === null) {
+    // A cursor whose snapshot was expired would cost a recompute at the next change; while nothing changed it can move.
+    if (!dryRun && (await hasExpiredCursor(run, planned)))
+      await new ViewWork(run, planned, runId, startedAt).moveCursors();
+    return unchanged(planned, total);
+  }
   if (dryRun) return dryResult(planned, total);
   const work = new ViewWork(run, planned, runId, startedAt);
   return work.run();
+}
+
+async function hasExpiredCursor(run: RunContext, planned: PlannedView): Promise<boolean> {
+  const cursors = planned.sources.flatMap((source) => (source.from === null ? [] : [source.from]));
+  const wanted = cursors.filter((cursor) => !run.history.knows(cursor));
+  const existing = await existingSnapshots(run.session, run.engine, wanted);
+  return wanted.some((cursor) => !existing.has(cursor));
 }
 
 function unchanged(planned: PlannedView, total: number): ViewResult {
@@ -200,6 +213,16 @@ class ViewWork {
       if (!(error instanceof RefreshError) || error.code !== TABLE_ALTERED) throw error;
       return this.recompute({ code: TABLE_ALTERED, text: "something else has written to the view's physical table" });
     }
+  }
+
+  async moveCursors(): Promise<void> {
+    const total =
+      this.planned.view.definition.plan === null ? 0 : scansOf(this.planned.view.definition.plan.relation).length;
+    const written = await writeCursors(this.writeInput("incremental", null, { total, run: 0, skipped: total }));
+    const { built } = this.planned.view;
+    if (built !== null)
+      this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
+    await this.context.history.extend(this.context.session, written.snapshot);
   }
 
   private async incremental(): Promise<ViewResult> {

@@ -10,6 +10,7 @@ import type { State, StateTables, StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { namedRows, pinnedStatement } from "./compute.js";
 import { selectViews } from "./order.js";
+import { planViewRun, startRun } from "./plan-run.js";
 import { errorResult } from "./run.js";
 import { type RunSource, statementSql } from "./sources.js";
 
@@ -44,9 +45,9 @@ async function verifyView(session: Session, engine: Engine, tables: StateTables,
     const [view] = state.views.filter((candidate) => candidate.name === name);
     const horizon = state.progress.get(name)?.horizon ?? null;
     if (view === undefined || view.built === null || horizon === null) throw notBuilt(name);
-    if (!(await existingSnapshots(session, engine, [horizon])).has(horizon)) throw horizonExpired(name, horizon);
-    const instant = await commitTime(session, engine, horizon);
-    const expected = namedRows(view.definition, await expandedSql(session, state, view, horizon, instant, []));
+    const at = await comparableSnapshot(session, engine, tables, view, horizon, present);
+    const instant = await commitTime(session, engine, at);
+    const expected = namedRows(view.definition, await expandedSql(session, state, view, at, instant, []));
     const physical = tableAtVersion({ schema: tables.schema, table: view.built.table }, present);
     const actual = visibleSelect(view.built.layout, physical);
     const differenceCount = await compare(session, view, expected, actual);
@@ -65,6 +66,23 @@ function notBuilt(view: string): RefreshError {
     subject: { view },
     hint: "Refresh it first.",
   });
+}
+
+/** The view's horizon, or, where that snapshot was expired, the present one if the sources are still the same. */
+async function comparableSnapshot(
+  session: Session,
+  engine: Engine,
+  tables: StateTables,
+  view: StoredView,
+  horizon: bigint,
+  present: bigint,
+): Promise<bigint> {
+  if ((await existingSnapshots(session, engine, [horizon])).has(horizon)) return horizon;
+  const run = await startRun(session, engine, tables, present);
+  for (const candidate of selectViews(run.state.views, [view.name])) {
+    if ((await planViewRun(run, candidate)).strategy !== null) throw horizonExpired(view.name, horizon);
+  }
+  return present;
 }
 
 function horizonExpired(view: string, horizon: bigint): LakeError {

@@ -1,13 +1,15 @@
+import { LosslessNumber } from "lossless-json";
+
 /**
  * DuckDB's syntax tree as `json_serialize_sql` gives it: plain JSON objects that are treated as immutable here.
  * Expression nodes carry `class`, table references and query nodes only `type`.
  */
 
 export type Ast = { readonly [key: string]: AstValue };
-export type AstValue = Ast | readonly AstValue[] | string | number | bigint | boolean | null;
+export type AstValue = Ast | readonly AstValue[] | string | number | bigint | LosslessNumber | boolean | null;
 
 export function isAst(value: AstValue | undefined): value is Ast {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof LosslessNumber);
 }
 
 export function isExpression(node: Ast): boolean {
@@ -99,6 +101,16 @@ export function integerConstant(value: bigint): Ast {
     alias: "",
     query_location: NO_LOCATION,
     value: { type: { id: "BIGINT", type_info: null }, is_null: false, value },
+  };
+}
+
+export function textConstant(value: string): Ast {
+  return {
+    class: "CONSTANT",
+    type: "VALUE_CONSTANT",
+    alias: "",
+    query_location: NO_LOCATION,
+    value: { type: { id: "VARCHAR", type_info: null }, is_null: false, value },
   };
 }
 

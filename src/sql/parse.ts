@@ -1,6 +1,6 @@
 import type { Session } from "../engine/session.js";
 import { DefinitionError } from "../errors.js";
-import { type Ast, children, isAst, selectStatement, text } from "./ast.js";
+import { type Ast, castTo, child, children, isAst, mapAst, selectStatement, text, textConstant } from "./ast.js";
 import { parseJson, printJson } from "./json.js";
 
 /** Where SQL text comes from, for error messages. */
@@ -73,9 +73,31 @@ function lineAndColumn(sql: string, position: number): { line: number; column: n
 
 /** Prints a whole statement. */
 export async function printStatement(session: Session, statement: Ast): Promise<string> {
-  const json = printJson({ error: false, statements: [statement] });
+  const json = printJson({ error: false, statements: [spellCrossJoins(statement)] });
   const row = await session.row<{ sql: string }>("SELECT json_deserialize_sql($1::JSON) AS sql", [json]);
   return row.sql;
+}
+
+/**
+ * DuckDB prints a cross join as a comma, which binds weaker than JOIN: below another join it would come back as another
+ * tree. There it is written as an inner join whose condition always holds.
+ */
+function spellCrossJoins(statement: Ast): Ast {
+  const spell = (node: Ast): Ast | undefined => {
+    if (node["type"] !== "JOIN") return undefined;
+    const operand = node["ref_type"] === "CROSS" ? spell : spellOperand;
+    return { ...node, left: mapAst(child(node, "left"), operand), right: mapAst(child(node, "right"), operand) };
+  };
+  const spellOperand = (node: Ast): Ast | undefined => {
+    if (node["type"] !== "JOIN") return spell(node);
+    const sides = {
+      left: mapAst(child(node, "left"), spellOperand),
+      right: mapAst(child(node, "right"), spellOperand),
+    };
+    if (node["ref_type"] !== "CROSS") return { ...node, ...sides };
+    return { ...node, ...sides, ref_type: "REGULAR", condition: castTo(textConstant("t"), "BOOLEAN") };
+  };
+  return mapAst(statement, spell) as Ast;
 }
 
 const SELECT_PREFIX = "SELECT ";

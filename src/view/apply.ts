@@ -1,4 +1,4 @@
-import { readLakeObjects } from "../catalog/tables.js";
+import { type LakeObjects, readLakeObjects } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, DefinitionError } from "../errors.js";
@@ -50,10 +50,38 @@ export async function applyDefinitions(
     }
   }
   const stored = new Map(kept.map((view) => [view.name, view.definition]));
-  const prepared = await prepareDefinitions({ session, engine, objects, functions, stored, schema }, definitions);
+  const dropped = state.views.filter((view) => !kept.includes(view)).map((view) => view.name);
+  const prepared = await prepareDefinitions(
+    {
+      session,
+      engine,
+      objects: withoutOurs(objects, state.views, schema, tables.schema),
+      functions,
+      stored,
+      schema,
+      dropped,
+    },
+    definitions,
+  );
   const changes = compare(prepared, state.views, options.drop === true);
   if (!dryRun) await write(session, tables, schema, applies, changes);
   return { dryRun, actions: changes.map((change) => change.action) };
+}
+
+/** The lake without what this project keeps in it: definitions read views by name, never their tables. */
+function withoutOurs(
+  objects: LakeObjects,
+  views: readonly StoredView[],
+  schema: string,
+  stateSchema: string,
+): LakeObjects {
+  const ours = (inSchema: string, name: string): boolean =>
+    sameName(inSchema, schema) && views.some((view) => view.built !== null && sameName(view.name, name));
+  return {
+    ...objects,
+    table: (inSchema, name) => (sameName(inSchema, stateSchema) ? undefined : objects.table(inSchema, name)),
+    view: (inSchema, name) => (ours(inSchema, name) ? undefined : objects.view(inSchema, name)),
+  };
 }
 
 function named(definitions: readonly ViewDefinition[], name: string): boolean {

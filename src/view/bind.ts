@@ -29,6 +29,8 @@ export interface BindContext {
   /** Names of all materialized views, and the schema of their user-facing views. */
   readonly views: readonly string[];
   readonly schema: string;
+  /** Views that are about to be dropped. */
+  readonly dropped: readonly string[];
 }
 
 export interface BoundQuery {
@@ -207,6 +209,17 @@ class Binder {
       (part) => part !== "",
     );
     const name = written.join(".");
+    const dropped = this.context.dropped.find((view) => sameName(view, written.at(-1) ?? ""));
+    if (dropped !== undefined) {
+      return new DefinitionError(
+        "reads_dropped_view",
+        `View ${this.origin.view} reads ${dropped}, which this apply would drop.`,
+        {
+          subject: subjectOf(this.origin),
+          hint: `Keep the definition of ${dropped}, or change or remove ${this.origin.view}.`,
+        },
+      );
+    }
     return new DefinitionError("table_missing", `View ${this.origin.view}: the lake has no table or view ${name}.`, {
       subject: { ...subjectOf(this.origin), table: name },
       hint: "Tables are looked up in the schema main unless the name has another schema.",

@@ -26,6 +26,8 @@ export interface PrepareContext {
   /** Definitions that the lake has already, by name. */
   readonly stored: ReadonlyMap<string, StoredDefinition>;
   readonly schema: string;
+  /** Views that go with this apply. */
+  readonly dropped: readonly string[];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Ast, castTo, mapParts, text, texts, walkAst } from "../sql/ast.js";
+import { type Ast, castTo, mapParts, text, textConstant, texts, walkAst } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 
 /** Functions and SQL keywords that answer by the clock, with the type of their answer. */
@@ -34,14 +34,7 @@ export function pinTime(statement: Ast, instant: string, columns: ReadonlySet<st
     const name = timeName(node, columns);
     const type = name === undefined ? undefined : TIME_FUNCTIONS[name];
     if (type === undefined) return undefined;
-    const constant = {
-      class: "CONSTANT",
-      type: "VALUE_CONSTANT",
-      alias: "",
-      query_location: 0,
-      value: { type: { id: "VARCHAR", type_info: null }, is_null: false, value: instant },
-    };
-    return castTo(castTo(constant, "TIMESTAMP WITH TIME ZONE"), type, text(node, "alias"));
+    return castTo(castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE"), type, text(node, "alias"));
   });
 }
 
