@@ -14,7 +14,7 @@ const SHA256 = "d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37
 const TIMEOUT_MS = 300_000;
 
 /** Where the data set is kept once it is fetched: in the user's cache folder. */
-export function datasetFolder(): string {
+function datasetFolder(): string {
   const configured = process.env["XDG_CACHE_HOME"];
   const base = configured && isAbsolute(configured) ? configured : join(homedir(), ".cache");
   return join(base, "ducklake-ivm", "demo", `${PACKAGE}-${VERSION}`);

@@ -16,10 +16,10 @@ export const monthNames = [
 ] as const;
 
 /** `late`: rows of the month before, or facts that should have been there from the start. */
-export type ChangeKind = "new" | "late" | "corrected" | "removed";
+type ChangeKind = "new" | "late" | "corrected" | "removed";
 
 /** One SQL statement on the lake and what it means. */
-export interface Change {
+interface Change {
   readonly kind: ChangeKind;
   readonly what: string;
   readonly sql: string;
@@ -62,7 +62,7 @@ export async function correctThree(connection: DuckDBConnection, month: number):
 }
 
 /** The statements of one month, 1 to 12, in order. */
-export function changesOf(month: number): Change[] {
+function changesOf(month: number): Change[] {
   if (month === 1) return loads(month);
   const event = events.get(month);
   return [...loads(month), ...corrections(month), ...(event === undefined ? [] : [event])];
