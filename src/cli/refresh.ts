@@ -36,7 +36,9 @@ export function registerRefresh(program: Command, context: CliContext): void {
 
 /** A retry is worth while only if nothing but conflicts stands in the way; views that read a failed one follow it. */
 function refreshExitCode(result: RefreshResult): number {
-  const errors = result.views.flatMap(({ error }) => (error === null || error.code === "upstream_failed" ? [] : [error]));
+  const errors = result.views.flatMap(({ error }) =>
+    error === null || error.code === "upstream_failed" ? [] : [error],
+  );
   if (errors.length === 0) {
     return result.status === "failed" ? EXIT.failed : EXIT.ok;
   }

@@ -1,10 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { folder } from "../project/files.js";
 import { command, type JsonError, json } from "./command.js";
 import { ORDERS, project, sql, VIEWS } from "./lake.js";
+
+// Each command is a process that starts DuckDB.
+vi.setConfig({ testTimeout: 180_000 });
 
 const HEADER = "/* ---\nprimary_key: id\n--- */\n";
 

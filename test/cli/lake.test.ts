@@ -1,10 +1,13 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { folder } from "../project/files.js";
 import { BINARY, command, json, processOptions } from "./command.js";
 import { ORDERS, project, sql, VIEWS } from "./lake.js";
+
+// Each command is a process that starts DuckDB.
+vi.setConfig({ testTimeout: 180_000 });
 
 interface Actions {
   readonly dry_run: boolean;

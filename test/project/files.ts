@@ -1,13 +1,12 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { inject, onTestFinished } from "vitest";
+import { inject } from "vitest";
 import { loadProject, type Project } from "../../src/project/load.js";
 import { type Problem, ProjectError } from "../../src/project/problems.js";
 
-/** A temporary folder with these files; it goes when the test ends. */
+/** A temporary folder with these files; it goes when the run of tests ends. */
 export async function folder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<string> {
   const directory = await realpath(await mkdtemp(join(inject("workspace"), "project-")));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
     await writeFile(join(directory, name), content);
