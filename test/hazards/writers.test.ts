@@ -55,24 +55,6 @@ test("our own tables are not inlined", async () => {
   expect(inlined).toBe("0");
 });
 
-test("two programs that refresh at once apply a window once", async () => {
-  await using scene = await Scene.start({ kind: { catalog: "sqlite", data: "folder" } });
-  await scene.sql("CREATE TABLE t(k INT, v INT)", "INSERT INTO t VALUES (1, 1), (1, 1), (2, 2)");
-  await scene.define({ totals: "SELECT k, SUM(v) AS s, COUNT(*) AS n FROM t GROUP BY k", flat: "SELECT v FROM t" });
-  await using other = await open(scene.place.config);
-  for (let round = 0; round < 4; round++) {
-    await scene.sql(`INSERT INTO t VALUES (1, ${round}), (1, ${round})`, "DELETE FROM t WHERE k = 2");
-    const outcomes = await Promise.allSettled([scene.lake.refresh(), other.refresh()]);
-    for (const outcome of outcomes) {
-      // The loser either waited and found nothing to do, or says that it lost and may try again.
-      const errors =
-        outcome.status === "fulfilled" ? outcome.value.views.flatMap((view) => view.error ?? []) : [outcome.reason];
-      for (const error of errors) expect(error.retryable, error.message).toBe(true);
-    }
-    await scene.refresh();
-  }
-});
-
 test("another program alters and flushes a table that a long-lived lake reads", async () => {
   await using scene = await Scene.start({ kind: { catalog: "sqlite", data: "folder" } });
   await scene.sql("CREATE TABLE t(id INT, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)");
