@@ -21,7 +21,8 @@ const functions: FunctionCatalog = {
   volatile: NONE,
   perQuery: NONE,
   lambdas: new Set(["list_transform", "list_reduce"]),
-  macros: NONE,
+  opaqueMacros: NONE,
+  userMacros: NONE,
 };
 
 const scope = new Scope([

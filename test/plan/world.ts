@@ -106,6 +106,10 @@ export class World {
     return { changed: (source) => this.changed.has(tableOf(source)), ids, typeOf };
   }
 
+  contextOf(plan: ViewPlan): DeltaContext {
+    return this.context((id) => plan.types[id] ?? "VARCHAR", new ColumnIds(plan.nextId));
+  }
+
   /**
    * The rows by which old + Σ terms differs from new, with how many copies are too many; none where the rules hold.
    * The references are the relation itself at both versions.
@@ -120,10 +124,7 @@ export class World {
 
   /** As `deltaErrors`, for a definition: the references are its own SQL over the tables of both versions. */
   async definitionErrors(sql: string, plan: ViewPlan): Promise<readonly unknown[]> {
-    const terms = derive(
-      plan.relation,
-      this.context((id) => plan.types[id] ?? "VARCHAR", new ColumnIds(plan.nextId)),
-    );
+    const terms = derive(plan.relation, this.contextOf(plan));
     const reference = async (version: TableVersion): Promise<string> => {
       await this.session.run(`USE lake.${quoteIdentifier(version)}`);
       await this.session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(`reference_${version}`)} AS ${sql}`);
@@ -160,24 +161,29 @@ export class World {
     return this.errors(width, left, right, () => undefined);
   }
 
-  async bind(sql: string, views: readonly string[] = []): Promise<BoundQuery> {
+  async bind(sql: string): Promise<BoundQuery> {
     const statement = await parseSelect(this.session, sql, { view: "v" });
     const context = {
       session: this.session,
       objects: this.objects(),
       functions: this.functions,
-      views,
+      views: [],
       schema: "main",
+      dropped: [],
     };
     return bindTables(context, statement, { view: "v" });
   }
 
   /** Plans a definition as `apply` does, over the tables of `main`. */
-  async plan(sql: string): Promise<PlanResult> {
+  async plan(sql: string, columns?: readonly TypedColumn[]): Promise<PlanResult> {
     const bound = await this.bind(sql);
-    const described = await this.session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
-    const expected = described.map((column) => ({ name: column.column_name, type: column.column_type }));
+    const expected = columns ?? (await this.describe(sql));
     return planView(this.session, bound.statement, this.functions, (source) => this.columnsOf(source), expected);
+  }
+
+  async describe(sql: string): Promise<TypedColumn[]> {
+    const described = await this.session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
+    return described.map((column) => ({ name: column.column_name, type: column.column_type }));
   }
 
   /** As `plan`, for definitions that have an incremental rule for all their parts. */

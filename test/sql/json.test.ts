@@ -13,12 +13,8 @@ test.each([
   expect(printJson(parseJson(source))).toBe(source);
 });
 
-test("integers that a double can't hold become bigint, all others stay numbers", () => {
-  expect(parseJson(`[18446744073709551615,9007199254740991,1.5]`)).toEqual([
-    18446744073709551615n,
-    9007199254740991,
-    1.5,
-  ]);
+test("integers become bigint where a double can't hold them, else numbers", () => {
+  expect(parseJson(`[18446744073709551615,9007199254740991]`)).toEqual([18446744073709551615n, 9007199254740991]);
 });
 
 test("any integer comes back digit by digit", () => {

@@ -1,0 +1,214 @@
+/** Definitions for which every part has an incremental rule, by what they show. */
+
+export const TABLES = {
+  t: {
+    a: "INTEGER",
+    b: "INTEGER",
+    s: "STRUCT(x INTEGER, y VARCHAR)",
+    l: "INTEGER[]",
+    v: "VARCHAR",
+    d: "DECIMAL(10,2)",
+    ts: "TIMESTAMP",
+  },
+  u: { a: "INTEGER", c: "INTEGER" },
+  w: { a: "INTEGER", c: "INTEGER" },
+};
+
+/** Rows for them: few values, copies, and a NULL in every column. */
+export function rowsOf(schema: string, seed: number): string[] {
+  const pick = (number: number, values: string): string =>
+    `(${values})[1 + (hash(i, ${seed + number}) % len(${values}))::BIGINT]`;
+  return [
+    `INSERT INTO lake.${schema}.t SELECT
+       ${pick(1, "[0, 1, 2, 3, NULL]")}, ${pick(2, "[0, 1, 2, 3, NULL]")},
+       ${pick(3, "[{'x': 1, 'y': 'p'}, {'x': 2, 'y': 'Q'}, {'x': NULL, 'y': NULL}, NULL]")},
+       ${pick(4, "[[1, 2], [2, 3, 3], [], [NULL], NULL]")}, ${pick(5, "['v', 'V1', 'it''s', '', NULL]")},
+       ${pick(6, "[0.01, 12.5, -3.99, NULL]")}::DECIMAL(10,2),
+       ${pick(7, "[TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-02-29 23:59:59.5', NULL]")}
+     FROM range(24) r(i)`,
+    `INSERT INTO lake.${schema}.u SELECT ${pick(11, "[0, 1, 2, 3, NULL]")}, ${pick(12, "[0, 1, 2, 5, NULL]")} FROM range(12) r(i)`,
+    `INSERT INTO lake.${schema}.w SELECT ${pick(21, "[1, 2, 3, 4, NULL]")}, ${pick(22, "[0, 1, 2, NULL]")} FROM range(10) r(i)`,
+  ];
+}
+
+export const NAMES = {
+  "qualified and unqualified columns": "SELECT a, t.b, lake.main.t.v, main.t.d FROM t",
+  "names without regard to case": 'SELECT T.A, "b", B AS "Case" FROM "T"',
+  "a table's alias": "SELECT x.a, b FROM t AS x",
+  "aliases for columns": "SELECT p, x.q, s FROM t AS x(p, q)",
+  "fields of structs": "SELECT s.x, t.s.y, main.t.s.x AS z, (s).y, struct_extract(s, 'x'), s['y'] FROM t",
+  "an alias that a later item uses": "SELECT a AS x, x + 1 AS y, x * y AS z FROM t",
+  "an alias in WHERE": "SELECT a + 1 AS x FROM t WHERE x > 2",
+  "a column before an alias in WHERE": "SELECT b AS a FROM t WHERE a > 1",
+  "a column before an alias in a later item": "SELECT b AS a, a + 1 AS y FROM t",
+  "a column before an alias in GROUP BY": "SELECT a + 1 AS a, count(*) FROM t GROUP BY a",
+  "an alias in GROUP BY": "SELECT a + b AS x, count(*) FROM t GROUP BY x",
+  "an alias in HAVING": "SELECT b, count(*) AS n FROM t GROUP BY b HAVING n > 2",
+  "a grouped column before an alias in HAVING": "SELECT b AS a, count(*) FROM t GROUP BY a, b HAVING a > 1",
+  "an alias in QUALIFY": "SELECT a, c, rank() OVER (PARTITION BY a ORDER BY c) AS r FROM u QUALIFY r = 1",
+  "an alias of an aggregate that a later item uses": "SELECT count(*) AS n, n + 1 AS m FROM t",
+  "lambdas, whose parameters hide columns": "SELECT list_transform(l, lambda a: a + b) FROM t",
+  "lambdas with two parameters":
+    "SELECT list_filter(l, lambda x, i: i > a), list_transform(l, lambda b, i: b * i + a) FROM t",
+  "lambdas in lambdas": "SELECT list_transform([l, [a]], lambda x: list_transform(x, lambda y: y + len(x) + a)) FROM t",
+  "list comprehensions": "SELECT [x + a FOR x IN l IF x > 1] FROM t",
+  "lambdas over structs": "SELECT list_transform([s], lambda s: s.y) FROM t",
+  "method calls": "SELECT v.upper(), v.upper().lower(), l.list_transform(lambda x: x + b) FROM t",
+  "method calls on a qualified column": "SELECT t.v.upper() FROM t",
+};
+
+export const STARS = {
+  "all columns": "SELECT * FROM t",
+  "all columns of one table": "SELECT u.*, w.c FROM u, w",
+  "without some": "SELECT * EXCLUDE (A, s), t.* EXCLUDE b FROM t",
+  "with others in their places": "SELECT * REPLACE (a + 1 AS a, upper(v) AS V) FROM t",
+  both: "SELECT * EXCLUDE (s, l) REPLACE (b + a AS a) FROM t",
+  "over USING": "SELECT * FROM t JOIN u USING (a)",
+  "of one side of USING": "SELECT u.*, w.* FROM u JOIN w USING (a)",
+  "without the merged column": "SELECT * EXCLUDE (a) FROM u JOIN w USING (a)",
+  "over USING of three": "SELECT * FROM t JOIN u USING (a) JOIN w USING (a)",
+  "over LEFT USING of three": "SELECT * FROM t LEFT JOIN u USING (a) LEFT JOIN w USING (a)",
+  "over FULL USING of three": "SELECT * FROM t FULL JOIN u USING (a) FULL JOIN w USING (a)",
+  "over RIGHT and INNER USING": "SELECT * FROM t RIGHT JOIN u USING (a) JOIN w USING (a)",
+  "FROM first": "FROM t",
+};
+
+export const JOINS = {
+  "by comma": "SELECT t.b, u.c FROM t, u WHERE t.a = u.a",
+  "inner, by a condition": "SELECT t.b, u.c FROM t JOIN u ON t.a < u.c AND u.a > 0",
+  cross: "SELECT t.a, u.c FROM t CROSS JOIN u",
+  "a table with itself": "SELECT x.a, y.b FROM t x JOIN t y ON x.a = y.b",
+  "by USING": "SELECT a, u.a AS ua, t.b, c FROM t JOIN u USING (a)",
+  "by USING two columns": "SELECT a, c FROM u JOIN w USING (a, c)",
+  "by USING of three": "SELECT a, t.b, u.c, w.c FROM t JOIN u USING (a) JOIN w USING (a)",
+  NATURAL: "SELECT * FROM u NATURAL JOIN w",
+  "NATURAL FULL": "SELECT * FROM u NATURAL FULL JOIN w",
+  LEFT: "SELECT t.b, u.c FROM t LEFT JOIN u ON t.a = u.a AND t.b > 0",
+  RIGHT: "SELECT t.b, u.c FROM t RIGHT JOIN u ON t.a = u.a",
+  FULL: "SELECT t.b, u.c FROM t FULL JOIN u ON t.a = u.a",
+  "LEFT USING": "SELECT a, u.a AS ua, w.a AS wa FROM u LEFT JOIN w USING (a)",
+  "RIGHT USING": "SELECT a, u.a AS ua, w.a AS wa FROM u RIGHT JOIN w USING (a)",
+  "FULL USING": "SELECT a, u.a AS ua, w.a AS wa FROM u FULL JOIN w USING (a)",
+  "SEMI and ANTI": "SELECT a, b FROM t SEMI JOIN u USING (a) ANTI JOIN w ON t.b = w.c",
+  "an outer join on the right of another": "SELECT t.a, w.c FROM t LEFT JOIN (u LEFT JOIN w ON u.a = w.a) ON t.a = u.c",
+  "a condition over three tables": "SELECT t.a FROM t JOIN u ON t.a = u.a JOIN w ON w.c = t.b + u.c",
+  "with NULL of no type of its own":
+    "SELECT t.b, q.* FROM t LEFT JOIN (SELECT NULL AS m, a AS z FROM u) q ON t.a = q.z",
+};
+
+export const SUBQUERIES = {
+  "in FROM": "SELECT x.p + 1 FROM (SELECT a AS p FROM t WHERE b > 0) AS x",
+  "in FROM with aliases for columns": "SELECT p, x.q FROM (SELECT a, b FROM t) AS x(p, q)",
+  "in FROM without a name": "SELECT subquery.a FROM (SELECT a FROM t) AS subquery JOIN (SELECT c FROM u) ON a = c",
+  "a CTE used twice": "WITH x AS (SELECT a, b FROM t) SELECT x.b, y.b FROM x JOIN x AS y ON x.a = y.a",
+  "a CTE over a CTE, with aliases for columns":
+    "WITH x(p, q) AS (SELECT a, b FROM t), y AS (SELECT p FROM x) SELECT y.p, x.q FROM y, x WHERE y.p = x.q",
+  "a CTE in a subquery that hides an outer one":
+    "WITH x AS (SELECT a FROM t) SELECT a FROM (WITH x AS (SELECT c AS a FROM u) SELECT a FROM x) UNION ALL SELECT a FROM x",
+  "a CTE with a table's name": "WITH u AS (SELECT a FROM t) SELECT * FROM u",
+  "a CTE that reads the table of its own name": "WITH t AS (SELECT a FROM t WHERE b > 0) SELECT * FROM t",
+  "a materialized CTE": "WITH x AS MATERIALIZED (SELECT a FROM t) SELECT * FROM x",
+  IN: "SELECT a, b FROM t WHERE a IN (SELECT c FROM u)",
+  "NOT IN with a NULL among the rows": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u)",
+  "NOT IN without one": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u WHERE c IS NOT NULL)",
+  "NOT IN over no rows": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u WHERE c > 100)",
+  "two columns IN": "SELECT a FROM t WHERE (a, b) IN (SELECT a, c FROM u)",
+  "IN with a condition on the outer row": "SELECT a FROM t WHERE a IN (SELECT c FROM u WHERE u.a = t.b)",
+  "NOT IN with a condition on the outer row": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u WHERE u.a = t.b)",
+  "greater than ANY": "SELECT a FROM t WHERE a > ANY (SELECT c FROM u WHERE c > 1)",
+  "greater than ALL": "SELECT a FROM t WHERE a >= ALL (SELECT c FROM u WHERE c < 3)",
+  "not greater than ANY": "SELECT a FROM t WHERE NOT (a > ANY (SELECT c FROM u WHERE c > 1))",
+  EXISTS: "SELECT a, b FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND u.c > t.b)",
+  "NOT EXISTS": "SELECT a, b FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND u.c > t.b)",
+  "EXISTS without a condition": "SELECT a FROM t WHERE EXISTS (FROM u WHERE c > 4)",
+  "EXISTS in EXISTS":
+    "SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE EXISTS (SELECT 1 FROM w WHERE w.a = u.a) AND u.a = t.b)",
+  "EXISTS over a join": "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u JOIN w USING (a) WHERE a = t.b)",
+  "EXISTS over a merged column": "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u FULL JOIN w USING (a) WHERE a = t.b)",
+  "several of them":
+    "SELECT a FROM t WHERE a IN (SELECT a FROM u) AND NOT EXISTS (SELECT 1 FROM w WHERE w.c = t.b) AND b > 0",
+  "an inner column before an outer one": "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE a = t.b)",
+};
+
+export const GROUPS = {
+  "by a column": "SELECT a, count(*), count(b), sum(b), min(v), max(ts) FROM t GROUP BY a",
+  "by an expression": "SELECT a + 1, count(*) FROM t GROUP BY a + 1 HAVING a + 1 > 1",
+  "by an expression used in a larger one": "SELECT (a + 1) * 2, count(*) FROM t GROUP BY a + 1",
+  "by place": "SELECT a, b % 2, count(*) FROM t GROUP BY 1, 2",
+  "by a constant": "SELECT 'k' AS k, count(*) FROM t GROUP BY k",
+  "by ALL": "SELECT a, b % 2 AS m, sum(b) + count(*) FROM t GROUP BY ALL",
+  "by ALL without an aggregate": "SELECT a, b FROM t GROUP BY ALL",
+  "by ALL with nothing but aggregates": "SELECT count(*) FROM t GROUP BY ALL",
+  "by a column that is not shown": "SELECT count(*) FROM t GROUP BY a",
+  "by nothing": "SELECT count(*), sum(b), avg(b) FROM t",
+  "by nothing, over no rows": "SELECT count(*), sum(b), max(v) FROM t WHERE a > 100",
+  "by ()": "SELECT count(*) FROM t GROUP BY ()",
+  "HAVING without GROUP BY": "SELECT 1 AS one FROM t HAVING count(*) > 1",
+  "HAVING an aggregate that is not shown": "SELECT a FROM t GROUP BY a HAVING max(b) > 2 OR bool_or(v IS NULL)",
+  "expressions over aggregates": "SELECT a, sum(b) / count(*) + 1 AS x, coalesce(max(b), -1) FROM t GROUP BY a",
+  FILTER: "SELECT a, count(*) FILTER (WHERE b > 1), sum(b) FILTER (WHERE v IS NOT NULL) FROM t GROUP BY a",
+  "DISTINCT inside": "SELECT a, count(DISTINCT b), sum(DISTINCT b) FROM t GROUP BY a",
+  "aggregates in an order":
+    "SELECT a, string_agg(v, ',' ORDER BY v DESC) FILTER (WHERE v <> ''), list(b ORDER BY b) FROM t GROUP BY a",
+  others: "SELECT a, median(b), quantile_cont(b, 0.25), bool_and(b > 0), bit_or(b) FROM t GROUP BY a",
+  "structs that differ in their fields' names alone":
+    "SELECT max({'p': a, 'q': b}).p AS x, max({'q': a, 'p': b}).p AS y FROM t WHERE a IS NOT NULL AND b IS NOT NULL",
+  DISTINCT: "SELECT DISTINCT a, b FROM t",
+  "DISTINCT of aggregates": "SELECT DISTINCT count(*) FROM t GROUP BY a, b",
+  "groups of groups": "SELECT n, count(*) FROM (SELECT a, count(*) AS n FROM t GROUP BY a) GROUP BY n",
+  "groups of a join": "SELECT t.b, sum(u.c) FROM t JOIN u USING (a) GROUP BY t.b",
+};
+
+export const WINDOWS = {
+  "rank and totals": "SELECT a, c, rank() OVER (PARTITION BY a ORDER BY c), sum(c) OVER (PARTITION BY a) FROM u",
+  "two partitionings": "SELECT a, count(*) OVER (PARTITION BY a), count(*) OVER (PARTITION BY c) FROM u",
+  named: "SELECT a, rank() OVER q FROM u WINDOW q AS (PARTITION BY a ORDER BY c DESC)",
+  frames: "SELECT sum(c) OVER (PARTITION BY a ORDER BY c RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM u",
+  FILTER: "SELECT a, count(*) FILTER (WHERE c > 1) OVER (PARTITION BY a) FROM u",
+  "over groups": "SELECT a, sum(sum(c)) OVER (PARTITION BY a % 2) FROM u GROUP BY a",
+  QUALIFY: "SELECT a, c FROM u QUALIFY dense_rank() OVER (PARTITION BY a ORDER BY c) = 1",
+  "in an expression": "SELECT c - min(c) OVER (PARTITION BY a) AS x FROM u",
+};
+
+export const SET_OPERATIONS = {
+  "UNION ALL": "SELECT a FROM u UNION ALL SELECT c FROM w",
+  "UNION ALL of three types": "SELECT a FROM u UNION ALL SELECT d FROM t UNION ALL SELECT NULL",
+  UNION: "SELECT a, c FROM u UNION SELECT a, c FROM w",
+  "UNION of three": "SELECT a FROM u UNION SELECT a FROM w UNION SELECT c FROM w",
+  "UNION ALL of a UNION": "(SELECT a FROM u UNION SELECT a FROM w) UNION ALL SELECT a FROM w",
+  "UNION BY NAME": "SELECT a, c FROM u UNION BY NAME SELECT c, a FROM w",
+  "UNION ALL BY NAME, with columns that one side lacks": "SELECT a, c FROM u UNION ALL BY NAME SELECT c, 1 AS z FROM w",
+  EXCEPT: "SELECT a FROM u EXCEPT SELECT a FROM w",
+  "EXCEPT ALL": "SELECT a FROM u EXCEPT ALL SELECT a FROM w",
+  INTERSECT: "SELECT a FROM u INTERSECT SELECT a FROM w",
+  "INTERSECT ALL": "SELECT a, c FROM u INTERSECT ALL SELECT a, c FROM w",
+  "EXCEPT of different types": "SELECT a FROM u EXCEPT SELECT d FROM t",
+  "with an order": "SELECT a FROM u UNION ALL SELECT a FROM w ORDER BY a",
+};
+
+export const CONSTANTS = {
+  "rows without a table": "SELECT 1 AS x, 'a' AS y",
+  VALUES: "VALUES (1, 'a'), (2, NULL)",
+  "VALUES with names, joined": "SELECT v.q, t.b FROM (VALUES (1, 'x'), (2, 'y')) AS v(p, q) JOIN t ON t.a = v.p",
+  range: "SELECT r.i, t.a FROM range(3) AS r(i), t WHERE t.a >= r.i",
+  generate_series: "SELECT generate_series + 1 FROM generate_series(1, 3)",
+  "literals of many types":
+    "SELECT 1, -1.50, 1e3, 0.5e-3, 123456789012345678901234567890, 18446744073709551615, 'it''s', '', TRUE, NULL, DATE '2020-02-29', TIMESTAMP '2020-01-01 00:00:00.123', INTERVAL 3 DAY, '\\xAA'::BLOB, [1, NULL], {'k': 1}, MAP {'k': 1} FROM u",
+};
+
+export const EXPRESSIONS = {
+  operators: "SELECT a + b * 2 - 1, a // 2, a % 2, -a, a ** 2, ~a, a & b, a << 1, v || 'x', NOT (a = b), a <> b FROM t",
+  conditions:
+    "SELECT a BETWEEN 1 AND b, a IN (1, 2, b), a NOT IN (1, NULL), v IS NULL, v LIKE 'v%' ESCAPE '$', v ILIKE '_1', v SIMILAR TO '[a-z]', a IS DISTINCT FROM b, (a, b) = (1, 2) FROM t",
+  CASE: "SELECT CASE WHEN a > 1 THEN 'x' WHEN b IS NULL THEN v ELSE 'z' END, CASE a WHEN 1 THEN 2 END FROM t",
+  casts: "SELECT a::VARCHAR, CAST(d AS DOUBLE), TRY_CAST(v AS INTEGER), ts::DATE, b::DECIMAL(5,2), l::VARCHAR[] FROM t",
+  dates: "SELECT extract(hour FROM ts), date_trunc('month', ts), ts + INTERVAL 1 DAY, ts AT TIME ZONE 'UTC' FROM t",
+  lists: "SELECT l[1], l[1:2], l[-1], len(l), list_contains(l, a), l || [a] FROM t",
+  "structs and maps":
+    "SELECT {'p': a, 'q': s.x}, row(a, b), MAP {v: a}['v'], struct_pack(k := a) FROM t WHERE v IS NOT NULL",
+  collations: "SELECT v FROM t WHERE v COLLATE NOCASE = 'V'",
+  "positional references": "SELECT #2 AS x, #1 AS y, v FROM t",
+  "rows for each element of a list": "SELECT a, unnest(l) AS x FROM t",
+  "rows for each element, of which none is used": "SELECT a FROM (SELECT a, unnest(l) AS x FROM t)",
+  "groups of elements": "SELECT x, median(b), count(*) FROM (SELECT unnest(l) AS x, b FROM t) GROUP BY x",
+};
