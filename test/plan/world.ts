@@ -125,16 +125,20 @@ export class World {
   /** As `deltaErrors`, for a definition: the references are its own SQL over the tables of both versions. */
   async definitionErrors(sql: string, plan: ViewPlan): Promise<readonly unknown[]> {
     const terms = derive(plan.relation, this.contextOf(plan));
-    const reference = async (version: TableVersion): Promise<string> => {
-      await this.session.run(`USE lake.${quoteIdentifier(version)}`);
-      await this.session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(`reference_${version}`)} AS ${sql}`);
-      await this.session.run("USE lake.main");
-      return `FROM temp.${quoteIdentifier(`reference_${version}`)}`;
-    };
-    const [before, after] = [await reference("old"), await reference("new")];
-    return this.errors(plan.output.length, before, after, () =>
+    const reference = await this.references(sql);
+    return this.errors(plan.output.length, reference.old, reference.new, () =>
       terms.length === 0 ? undefined : renderConsolidated(terms, plan.output, this.leaves),
     );
+  }
+
+  /** The rows of a definition's own SQL over the tables of each version. */
+  async references(sql: string): Promise<{ readonly old: string; readonly new: string }> {
+    for (const version of ["old", "new"]) {
+      await this.session.run(`USE lake.${quoteIdentifier(version)}`);
+      await this.session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(`reference_${version}`)} AS ${sql}`);
+    }
+    await this.session.run("USE lake.main");
+    return { old: "FROM temp.reference_old", new: "FROM temp.reference_new" };
   }
 
   private async errors(

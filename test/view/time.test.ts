@@ -75,7 +75,7 @@ describe("with the time pinned", () => {
     ["current_date", "DATE", `TIMESTAMPTZ '${INSTANT}'::DATE`],
     ["today()", "DATE", `TIMESTAMPTZ '${INSTANT}'::DATE`],
     ["localtimestamp", "TIMESTAMP", `TIMESTAMPTZ '${INSTANT}'::TIMESTAMP`],
-    ["localtime", "TIME", `TIMESTAMPTZ '${INSTANT}'::TIME`],
+    ["localtime", "TIME", `TIMESTAMPTZ '${INSTANT}'::TIMESTAMP::TIME`],
     ["current_time", "TIME WITH TIME ZONE", `TIMESTAMPTZ '${INSTANT}'::TIMETZ`],
     [
       "age(TIMESTAMP '2021-06-01 12:00:00')",

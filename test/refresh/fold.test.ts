@@ -1,0 +1,177 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { WEIGHT } from "../../src/catalog/source-delta.js";
+import { derive } from "../../src/delta/derive.js";
+import { atVersion } from "../../src/plan/relation.js";
+import { DIFFERENCE } from "../../src/refresh/difference.js";
+import { foldGroups } from "../../src/refresh/fold.js";
+import { renderRelation } from "../../src/render/relation.js";
+import { quoteIdentifier } from "../../src/sql/quote.js";
+import { type Layout, layoutOf } from "../../src/view/layout.js";
+import type { ViewPlan } from "../../src/view/plan-view.js";
+import { storageTypes } from "../../src/view/storage-types.js";
+import { decode, encode, visibleDelta, visibleSelect } from "../../src/view/visible.js";
+import { everyChange, TABLES } from "../delta/data.js";
+import * as definitions from "../plan/definitions.js";
+import { World } from "../plan/world.js";
+
+interface Grouped {
+  readonly name: string;
+  readonly query: string;
+  readonly plan: ViewPlan;
+  readonly layout: Layout;
+  readonly groups: NonNullable<Layout["groups"]>;
+}
+
+async function prepare(world: World, name: string, query: string): Promise<Grouped> {
+  const plan = await world.planned(query);
+  const draft = layoutOf(plan, await world.describe(query));
+  const types = await storageTypes(
+    world.session,
+    draft.columns.map((column) => column.type),
+  );
+  const layout = {
+    ...draft,
+    columns: draft.columns.map((column, index) => ({ ...column, stored: types[index]?.type ?? column.type })),
+  };
+  if (layout.groups === null) throw new Error(`${name} is not grouped`);
+  return { name, query, plan, layout, groups: layout.groups };
+}
+
+/** The physical rows at a version, evaluated from the tables. */
+function physical(world: World, view: Grouped, version: "old" | "new"): string {
+  const rows = renderRelation(atVersion(view.groups.aggregate, version), world.leaves);
+  const columns = view.layout.columns.map(
+    (column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`,
+  );
+  return `SELECT ${columns.join(", ")} FROM (${rows})`;
+}
+
+/** What is wrong after the view's old rows were folded with the change. */
+async function errorsOf(world: World, view: Grouped): Promise<string[]> {
+  const { layout, groups, plan } = view;
+  const context = world.contextOf(plan);
+  const stored = layout.columns.map(encode).join(", ");
+  await world.run(`CREATE OR REPLACE TEMP TABLE data AS SELECT ${stored} FROM (${physical(world, view, "old")})`);
+  const wrong: string[] = [];
+  const compare = async (what: string, left: string, right: string, width: number): Promise<void> => {
+    if ((await world.bagDifference(left, right, width)).length > 0) wrong.push(`${view.name}: ${what}`);
+  };
+  const reference = await world.references(view.query);
+  const visible = layout.output.length;
+  await compare("the visible rows before", visibleSelect(layout, "temp.data"), reference.old, visible);
+  if (derive(plan.relation, context).length === 0) return wrong;
+
+  await foldGroups({ session: world.session, layout, groups, plan, context, leaves: world.leaves, table: "temp.data" });
+  const copies = `repeat_rows`;
+  const decoded = layout.columns.map((column) => `${decode(column)} AS ${quoteIdentifier(column.name)}`).join(", ");
+  const names = layout.columns.map((column) => quoteIdentifier(column.name)).join(", ");
+  const difference = `temp.${quoteIdentifier(DIFFERENCE)}`;
+  const weighted = `SELECT ${names}, ${quoteIdentifier(WEIGHT)} AS ${copies} FROM ${difference}`;
+  await compare(
+    "the physical rows after",
+    summed(`SELECT ${decoded}, 1 AS ${copies} FROM temp.data UNION ALL ${weighted}`, layout.columns.length),
+    physical(world, view, "new"),
+    layout.columns.length,
+  );
+  const change = visibleDelta(layout, `SELECT * FROM ${difference}`, WEIGHT, true);
+  await compare(
+    "the visible rows after",
+    summed(`SELECT *, 1 FROM (${reference.old}) UNION ALL ${change}`, visible),
+    reference.new,
+    visible,
+  );
+  return wrong;
+}
+
+/** Rows with a weight in their last column, each as often as its weights say. */
+function summed(rows: string, width: number): string {
+  const names = Array.from({ length: width }, (_, index) => `c${index + 1}`).join(", ");
+  return `SELECT ${names} FROM (SELECT ${names}, sum(w) AS w FROM (${rows}) AS r(${names}, w) GROUP BY ALL HAVING sum(w) > 0), range(w::BIGINT)
+          UNION ALL SELECT ${names} FROM (SELECT ${names}, sum(w) AS w FROM (${rows}) AS r(${names}, w) GROUP BY ALL HAVING sum(w) < 0)`;
+}
+
+const VIEWS = {
+  "counts and sums": "SELECT a, count(*), count(b), sum(b), avg(b) FROM t GROUP BY a",
+  extremes: "SELECT a, min(b), max(b) FROM t GROUP BY a",
+  "extremes of what a filter leaves":
+    "SELECT a, max(b) FILTER (WHERE b < 3), min(b) FILTER (WHERE b > 0), count(*) FILTER (WHERE b > 1) FROM t GROUP BY a",
+  "no keys": "SELECT count(*), sum(b), min(a), max(b), avg(a) FROM t",
+  "no keys over a join": "SELECT count(*), max(t.b + u.c) FROM t JOIN u ON t.a = u.a",
+  "two keys": "SELECT a, b, count(*) AS n FROM t GROUP BY a, b",
+  "a key that is not shown": "SELECT sum(b) FROM t GROUP BY a",
+  "a computed key": "SELECT a % 2 AS k, a IS NULL, sum(b) FROM t GROUP BY ALL",
+  DISTINCT: "SELECT DISTINCT b FROM t",
+  HAVING: "SELECT a, sum(b) AS s FROM t GROUP BY a HAVING count(*) > 1 AND max(b) > 0",
+  "expressions over aggregates": "SELECT a, sum(b) * 10 + count(*) AS x, max(b) - min(b) AS width FROM t GROUP BY a",
+  "what is read anew": "SELECT a, count(DISTINCT b), median(b), string_agg(b, ',' ORDER BY b) FROM t GROUP BY a",
+  "what is read anew, without keys": "SELECT count(DISTINCT b), median(a) FROM t",
+  "some that fold beside one that is read anew": "SELECT a, sum(b), max(b), count(DISTINCT b) FROM t GROUP BY a",
+  "floats, which are not folded": "SELECT a, sum(b / 4), avg(b::DOUBLE) FROM t GROUP BY a",
+  "groups of a join":
+    "SELECT u.c, count(*), min(t.b), max(w.d) FROM t JOIN u ON t.a = u.a JOIN w ON u.a = w.a GROUP BY u.c",
+  "groups of a left join": "SELECT t.a, count(u.c), max(u.c), sum(u.c) FROM t LEFT JOIN u ON t.a = u.a GROUP BY t.a",
+  "groups of groups":
+    "SELECT n, count(*), max(s) FROM (SELECT a, count(*) AS n, sum(b) AS s FROM t GROUP BY a) GROUP BY n",
+  "groups of a union":
+    "SELECT x, count(*), min(y) FROM (SELECT a AS x, b AS y FROM t UNION ALL SELECT c, a FROM u) GROUP BY x",
+  "extremes where rows come and go": "SELECT max(x.b + y.b) FROM t AS x JOIN t AS y ON x.a = y.a",
+};
+
+describe("old state and change make the new state, and the visible rows follow", () => {
+  test("for groups of small tables", async () => {
+    const world = await World.create(TABLES);
+    const views: Grouped[] = [];
+    for (const [name, query] of Object.entries(VIEWS)) views.push(await prepare(world, name, query));
+    await everyChange(async (change) => {
+      await world.load(change);
+      for (const view of views) expect(await errorsOf(world, view)).toEqual([]);
+    }, 2);
+  });
+
+  describe("for values of many types", () => {
+    let world: World;
+    beforeAll(async () => {
+      world = await World.create({ ...definitions.TABLES, n: NUMBERS });
+      await world.run(
+        ...definitions.rowsOf("old", 1),
+        ...definitions.rowsOf("new", 1),
+        ...definitions.rowsOf("new", 500),
+      );
+      await world.run(
+        ...Object.keys(definitions.TABLES).map((name) => `DELETE FROM lake.new.${name} AS r WHERE hash(r) % 3 = 0`),
+      );
+      await world.run(`INSERT INTO lake.old.n SELECT ${NUMBER_ROWS} FROM range(20) r(i)`);
+      await world.run(`INSERT INTO lake.new.n SELECT ${NUMBER_ROWS} FROM range(7, 28) r(i)`);
+      await world.measure();
+    });
+
+    const NUMBERS = {
+      k: "INTEGER",
+      tiny: "UTINYINT",
+      big: "BIGINT",
+      unsigned: "UBIGINT",
+      small: "DECIMAL(4,1)",
+      mid: "DECIMAL(18,6)",
+      wide: "DECIMAL(38,10)",
+      fine: "DECIMAL(38,30)",
+    };
+    const NUMBER_ROWS = `i % 3, CASE WHEN i % 4 > 0 THEN i * 9 END, 9223372036854775807 - i * 1000, 18446744073709551615 - i::UBIGINT,
+      (i * 7 % 100) / 10 - 5, i * 1234567 / 1000 - 7777, i * 12345678901234 - 99999999999999, i / 7`;
+
+    const more = {
+      "sums of integers": "SELECT k, sum(tiny), sum(big), sum(unsigned) FROM n GROUP BY k",
+      "averages of integers": "SELECT k, avg(tiny), avg(k - 10), avg(big % 1000003) FROM n GROUP BY k",
+      "sums of decimals": "SELECT k, sum(small), sum(mid), sum(wide), sum(fine) FROM n GROUP BY k",
+      "averages of decimals": "SELECT k, avg(small), avg(mid), avg(wide), avg(fine) FROM n GROUP BY k",
+      "extremes of numbers": "SELECT k, max(big), min(unsigned), max(wide), min(fine) FROM n GROUP BY k",
+      "extremes of text, times, lists and structs": "SELECT a, max(v), min(ts), max(l), min(s) FROM t GROUP BY a",
+      "keys of text, lists and structs": "SELECT v, l, s, count(*), sum(d) FROM t GROUP BY ALL",
+    };
+    const { GROUPS } = definitions;
+    const grouped = Object.entries(GROUPS).filter(([name]) => !name.startsWith("structs that differ"));
+
+    test.each([...Object.entries(more), ...grouped])("%s", async (name, query) => {
+      expect(await errorsOf(world, await prepare(world, name, query))).toEqual([]);
+    });
+  });
+});
