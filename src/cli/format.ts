@@ -44,5 +44,6 @@ export function reasonTexts(reasons: readonly Reason[]): string {
 
 export function errorLines(view: string, error: ErrorResult, style: Style): string[] {
   const hint = error.hint === null ? [] : [`  ${style.yellow("hint:")} ${error.hint}`];
-  return [`${style.red("error:")} ${view}: ${error.message}`, ...hint];
+  const message = error.message.includes(view) ? error.message : `${view}: ${error.message}`;
+  return [`${style.red("error:")} ${message}`, ...hint];
 }

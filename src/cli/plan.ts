@@ -33,14 +33,14 @@ async function plan(session: Session, options: PlanOptions): Promise<Outcome> {
 
 async function planLines(apply: DefineResult, refresh: RefreshResult, style: Style): Promise<string[]> {
   const { definitionLines } = await import("./define-lines.js");
-  const { refreshLines } = await import("./refresh-lines.js");
+  const { dryRefreshLines } = await import("./refresh-lines.js");
   const pending = apply.actions.filter(({ action }) => action === "create" || action === "rebuild");
   return [
     style.bold("ducklake-ivm apply would do:"),
     ...definitionLines(apply, style),
     "",
     style.bold("ducklake-ivm refresh would do, with the definitions that are applied now:"),
-    ...refreshLines(refresh, style, true),
+    ...dryRefreshLines(refresh, style),
     ...(pending.length === 0
       ? []
       : ["", `After an apply it would also build: ${pending.map(({ view }) => view).join(", ")}`]),

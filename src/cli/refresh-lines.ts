@@ -1,58 +1,91 @@
 /** What a refresh did or would do, for a person. */
-import type { RefreshResult, ViewResult } from "../types.js";
+import type { RefreshResult, SourceResult, ViewResult } from "../types.js";
 import { count, duration, errorLines, orDash, table } from "./format.js";
 import type { Style } from "./style.js";
 
-export function refreshLines(result: RefreshResult, style: Style, dryRun: boolean): string[] {
+export function refreshLines(result: RefreshResult, style: Style): string[] {
   if (result.views.length === 0) {
-    return [`No view is applied; ${style.bold("ducklake-ivm apply")} does that.`];
+    return nothingApplied(style);
   }
   const titles = ["VIEW", "STATUS", "STRATEGY", "INSERTED#", "DELETED#", "TERMS#", "TIME#", "WHY"];
-  const lines = table(
-    titles,
-    result.views.map((view) => cells(view, style, dryRun)),
-    style,
-  );
-  for (const view of result.views) {
-    for (const source of view.sources) {
-      if (source.deltaReason !== undefined) {
-        lines.push(
-          `${view.view}: ${source.source} was read as the difference of two snapshots: ${source.deltaReason.text}`,
-        );
-      }
-    }
-    if (view.error !== null) {
-      lines.push(...errorLines(view.view, view.error, style));
-    }
-  }
-  const done = result.views.filter((view) => view.status === "refreshed").length;
-  const failed = result.views.filter((view) => view.status === "failed").length;
-  const summary = [
-    `${count(done, "view")} ${dryRun ? "would be refreshed" : "refreshed"}`,
-    ...(failed === 0 ? [] : [style.red(`${failed} failed`)]),
-    `${result.views.length - done - failed} unchanged`,
-  ].join(", ");
-  lines.push("", `${summary}; snapshot ${result.horizon}, ${duration(result.elapsedMs)}, run ${result.runId}`);
-  return lines;
-}
-
-function cells(view: ViewResult, style: Style, dryRun: boolean): string[] {
-  const unknown = dryRun || view.status !== "refreshed";
-  return [
+  const rows = result.views.map((view) => [
     view.view,
-    statusText(view, style, dryRun),
+    statusText(view, style, "refreshed"),
     orDash(view.strategy),
-    unknown ? "-" : view.rows.inserted.toLocaleString("en-US"),
-    unknown ? "-" : view.rows.deleted.toLocaleString("en-US"),
-    view.terms.total === 0 ? "-" : `${view.terms.run} of ${view.terms.total}`,
+    view.status === "refreshed" ? view.rows.inserted.toLocaleString("en-US") : "-",
+    view.status === "refreshed" ? view.rows.deleted.toLocaleString("en-US") : "-",
+    termsText(view),
     duration(view.elapsedMs),
     view.reason?.text ?? "",
+  ]);
+  return [
+    ...table(titles, rows, style),
+    ...remarks(result, style),
+    "",
+    `${summary(result, style, "refreshed")}; snapshot ${result.horizon}, ${duration(result.elapsedMs)}, run ${result.runId}`,
   ];
 }
 
-function statusText(view: ViewResult, style: Style, dryRun: boolean): string {
+export function dryRefreshLines(result: RefreshResult, style: Style): string[] {
+  if (result.views.length === 0) {
+    return nothingApplied(style);
+  }
+  const titles = ["VIEW", "STATUS", "STRATEGY", "TERMS#", "CHANGED SOURCES", "WHY"];
+  const rows = result.views.map((view) => [
+    view.view,
+    statusText(view, style, "to refresh"),
+    orDash(view.strategy),
+    termsText(view),
+    view.sources
+      .filter((source) => source.changed)
+      .map(windowText)
+      .join(", "),
+    view.reason?.text ?? "",
+  ]);
+  return [
+    ...table(titles, rows, style),
+    ...remarks(result, style),
+    "",
+    `${summary(result, style, "to refresh")}; snapshot ${result.horizon}`,
+  ];
+}
+
+function nothingApplied(style: Style): string[] {
+  return [`No view is applied; ${style.bold("ducklake-ivm apply")} does that.`];
+}
+
+function statusText(view: ViewResult, style: Style, refreshed: string): string {
   if (view.status === "failed") {
     return style.red("failed");
   }
-  return view.status === "refreshed" ? style.green(dryRun ? "to refresh" : "refreshed") : view.status;
+  return view.status === "refreshed" ? style.green(refreshed) : view.status;
+}
+
+function termsText({ terms }: ViewResult): string {
+  return terms.total === 0 ? "-" : `${terms.run} of ${terms.total}`;
+}
+
+function windowText({ source, from, to }: SourceResult): string {
+  return from === null ? source : `${source} (${from}, ${to}]`;
+}
+
+function remarks(result: RefreshResult, style: Style): string[] {
+  return result.views.flatMap((view) => [
+    ...view.sources.flatMap(({ source, deltaReason }) =>
+      deltaReason === undefined
+        ? []
+        : [`${view.view}: ${source} is read as the difference of two snapshots: ${deltaReason.text}`],
+    ),
+    ...(view.error === null ? [] : errorLines(view.view, view.error, style)),
+  ]);
+}
+
+function summary(result: RefreshResult, style: Style, refreshed: string): string {
+  const having = (status: ViewResult["status"]): number => result.views.filter((view) => view.status === status).length;
+  const failed = having("failed");
+  return [
+    `${count(having("refreshed"), "view")} ${refreshed}`,
+    ...(failed === 0 ? [] : [style.red(`${failed} failed`)]),
+    `${having("unchanged")} unchanged`,
+  ].join(", ");
 }

@@ -24,10 +24,11 @@ export function registerRefresh(program: Command, context: CliContext): void {
           const refresh: RefreshOptions = { ...options, signal: session.stopSignal() };
           return lake.refresh(views.length === 0 ? refresh : { ...refresh, views });
         });
-        const { refreshLines } = await import("./refresh-lines.js");
+        const { dryRefreshLines, refreshLines } = await import("./refresh-lines.js");
+        const lines = options.dryRun === true ? dryRefreshLines : refreshLines;
         return {
           json: result,
-          lines: refreshLines(result, session.style, options.dryRun === true),
+          lines: lines(result, session.style),
           exitCode: refreshExitCode(result),
         };
       }),

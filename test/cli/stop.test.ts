@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { execa } from "execa";
@@ -8,6 +6,7 @@ import { open } from "../../src/index.js";
 import { folder } from "../project/files.js";
 import { BINARY, command, type JsonError, json, processOptions } from "./command.js";
 import { ORDERS, project, VIEWS } from "./lake.js";
+import { silentServer } from "./silent-server.js";
 
 // Each command is a process that starts DuckDB.
 vi.setConfig({ testTimeout: 180_000 });
@@ -70,24 +69,3 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     expect(stderr).toMatch(/^error: Stopped by a signal/);
   });
 });
-
-/** Takes connections and never answers. */
-async function silentServer(): Promise<
-  AsyncDisposable & { readonly port: number; readonly connected: Promise<unknown> }
-> {
-  const server = createServer();
-  const sockets: Socket[] = [];
-  server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined)));
-  const connected = once(server, "connection");
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address() as AddressInfo;
-  return {
-    port: address.port,
-    connected,
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
