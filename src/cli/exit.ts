@@ -1,6 +1,7 @@
 /** Exit codes; part of the public interface. */
 import { CommanderError } from "commander";
 import { ConfigError, DefinitionError, InterruptedError, IvmError } from "../errors.js";
+import type { RefreshResult } from "../types.js";
 
 export const EXIT = {
   /** Also where there was nothing to do. */
@@ -28,4 +29,15 @@ export function exitCodeOf(error: unknown): number {
     return EXIT.retry;
   }
   return error instanceof ConfigError || error instanceof DefinitionError ? EXIT.usage : EXIT.failed;
+}
+
+/** A retry is worth while only if nothing but conflicts stands in the way; views that read a failed one follow it. */
+export function refreshExitCode(result: RefreshResult): number {
+  const errors = result.views.flatMap(({ error }) =>
+    error === null || error.code === "upstream_failed" ? [] : [error],
+  );
+  if (errors.length === 0) {
+    return result.status === "failed" ? EXIT.failed : EXIT.ok;
+  }
+  return errors.every((error) => error.retryable) ? EXIT.retry : EXIT.failed;
 }

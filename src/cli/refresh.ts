@@ -1,8 +1,8 @@
 /** `refresh`: brings views to one horizon. */
 import type { Command } from "commander";
-import type { RefreshOptions, RefreshResult } from "../types.js";
+import type { RefreshOptions } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
-import { EXIT } from "./exit.js";
+import { refreshExitCode } from "./exit.js";
 import { withLake } from "./lake.js";
 import { dryRunOption, toSnapshotOption } from "./options.js";
 
@@ -33,15 +33,4 @@ export function registerRefresh(program: Command, context: CliContext): void {
         };
       }),
     );
-}
-
-/** A retry is worth while only if nothing but conflicts stands in the way; views that read a failed one follow it. */
-function refreshExitCode(result: RefreshResult): number {
-  const errors = result.views.flatMap(({ error }) =>
-    error === null || error.code === "upstream_failed" ? [] : [error],
-  );
-  if (errors.length === 0) {
-    return result.status === "failed" ? EXIT.failed : EXIT.ok;
-  }
-  return errors.every((error) => error.retryable) ? EXIT.retry : EXIT.failed;
 }

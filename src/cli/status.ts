@@ -52,7 +52,7 @@ const STATES: Readonly<Record<DefineAction["action"], DefinitionState>> = {
 };
 
 function definitionState(view: ViewStatus, actions: readonly DefineAction[]): DefinitionState {
-  const action = actions.find((candidate) => candidate.view === view.view);
+  const action = actions.find((candidate) => candidate.view.toLowerCase() === view.view.toLowerCase());
   return action === undefined ? "unknown" : STATES[action.action];
 }
 

@@ -25,7 +25,7 @@ const positiveInteger = z.preprocess(
   (value) => (typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value),
   z.int({ error: expected("a whole number") }).positive("must be at least 1"),
 );
-const memory = text.regex(/^\d+(\.\d+)?\s*([KMGT]i?B|B|%)$/i, "is not an amount of memory");
+const memory = text.regex(/^\d+(\.\d+)?\s*(B|[KMGT](i?B)?)$/i, "is not an amount of memory");
 
 /** A section all of whose keys are commented out is empty, not wrong. */
 function section<Shape extends z.ZodRawShape>(shape: Shape) {

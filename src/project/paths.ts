@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 
 /** A value that can't be used, and what to write instead. */
-export interface Refusal {
+interface Refusal {
   readonly message: string;
   readonly hint: string;
 }

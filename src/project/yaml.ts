@@ -24,7 +24,7 @@ export interface LocatedYaml {
   isFaulty(path: YamlPath): boolean;
 }
 
-export interface Place {
+interface Place {
   readonly file: string;
   readonly line: number;
   readonly column: number;

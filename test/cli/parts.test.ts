@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
-import { exitCodeOf } from "../../src/cli/exit.js";
+import { exitCodeOf, refreshExitCode } from "../../src/cli/exit.js";
 import { failureLines, toFailure } from "../../src/cli/failure.js";
 import { toJson } from "../../src/cli/json.js";
 import { createRedactor } from "../../src/cli/redact.js";
@@ -15,6 +15,7 @@ import {
   LakeError,
   RefreshError,
 } from "../../src/errors.js";
+import type { RefreshResult } from "../../src/types.js";
 
 const plain = styleFor({}, {});
 
@@ -53,6 +54,37 @@ describe("exit codes", () => {
     [new InterruptedError("c", "m"), 130],
   ])("%s", (error, code) => {
     expect(exitCodeOf(error)).toBe(code);
+  });
+});
+
+describe("a refresh's exit code", () => {
+  const result = (...errors: ([code: string, retryable: boolean] | null)[]): RefreshResult => ({
+    runId: "r",
+    horizon: 1n,
+    status: errors.some((error) => error !== null) ? "failed" : "refreshed",
+    elapsedMs: 0,
+    views: errors.map((error, index) => ({
+      view: `v${index}`,
+      status: error === null ? "refreshed" : "failed",
+      strategy: null,
+      reason: null,
+      sources: [],
+      terms: { total: 0, run: 0, skipped: 0 },
+      rows: { inserted: 0n, deleted: 0n },
+      elapsedMs: 0,
+      error: error === null ? null : { code: error[0], message: "m", hint: null, retryable: error[1] },
+    })),
+  });
+
+  it.each([
+    ["nothing to do", result(), 0],
+    ["all is well", result(null, null), 0],
+    ["conflicts alone", result(["conflict", true], null), 75],
+    ["a conflict and what reads its view", result(["conflict", true], ["upstream_failed", false]), 75],
+    ["a conflict and a fault", result(["conflict", true], ["primary_key_violated", false]), 1],
+    ["a fault and what reads its view", result(["engine_error", false], ["upstream_failed", false]), 1],
+  ])("%s", (_, value, code) => {
+    expect(refreshExitCode(value)).toBe(code);
   });
 });
 

@@ -225,7 +225,7 @@ describe("a configuration that is wrong", () => {
     ["lake: { catalog: x }\nengine: { threads: 0 }\n", ":2:20 value_invalid: engine.threads must be at least 1"],
     ["lake: { catalog: x }\nengine: { threads: 1.5 }\n", ":2:20 value_invalid: engine.threads must be a whole number"],
     ["lake: { catalog: x }\nengine: { threads: two }\n", ":2:20 value_invalid: engine.threads must be a whole number"],
-    ["lake: { catalog: x }\nengine: { memory_limit: lots }\n", ":2:25 value_invalid: engine.memory_limit is not an"],
+    ["lake: { catalog: x }\nengine: { memory_limit: 80% }\n", ":2:25 value_invalid: engine.memory_limit is not an"],
     ["lake: { catalog: x }\nlog: [a]\n", ":2:6 value_invalid: log must be a mapping of keys to values, not a list"],
   ])("in a value: %j", async (config, expected) => {
     const problems = await problemsOfConfig(config);
