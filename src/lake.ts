@@ -9,7 +9,7 @@ import { type RunContext, startRun } from "./refresh/plan-run.js";
 import { runRefresh } from "./refresh/run.js";
 import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
-import { type FunctionCatalog, loadFunctions } from "./sql/functions.js";
+import { loadFunctions } from "./sql/functions.js";
 import type {
   DefineOptions,
   DefineResult,
@@ -46,7 +46,6 @@ export class Lake implements AsyncDisposable {
   /** The catalog's name on connections that `connect` gives. */
   readonly name = LAKE_NAME;
   private readonly tables: StateTables;
-  private functions: FunctionCatalog | undefined;
   private queue: Promise<unknown> = Promise.resolve();
 
   /** @internal Use `open`. */
@@ -66,8 +65,7 @@ export class Lake implements AsyncDisposable {
    */
   define(definitions: readonly ViewDefinition[], options: DefineOptions = {}): Promise<DefineResult> {
     return this.exclusive(async (session) => {
-      this.functions ??= await loadFunctions(session);
-      const { functions } = this;
+      const functions = await loadFunctions(session);
       return retryConflicts(() => applyDefinitions(session, this.engine, this.tables, functions, definitions, options));
     });
   }

@@ -126,7 +126,7 @@ function lowerTableFunction(lowering: Lowering, from: Ast): FromResult {
     throw new Unsupported("table_function", `the table function ${name} has no incremental rule`);
   }
   requireConstant(children(call, "children"));
-  const [column = name] = texts(from, "column_name_alias");
+  const [column = text(from, "alias") || name] = texts(from, "column_name_alias");
   return constantFrom(lowering, { ...from, column_name_alias: [] }, text(from, "alias") || name, [column]);
 }
 

@@ -130,7 +130,7 @@ function lowerCorrelated(lowering: Lowering, node: Ast, outer: Scope, env: Envir
     const ast = item.resolved ? item.ast : local.resolve(item.ast);
     return { name: item.name, id: lowering.id(item.name || "column"), expression: lowering.expression(ast) };
   });
-  const kept = from.scope.tables.flatMap((table) => table.columns.map((column) => column.id));
+  const kept = idsOf(from);
   const needed = kept.filter((id) => correlations.some((correlation) => correlation.columns.includes(id)));
   relation = {
     kind: "project",
@@ -174,9 +174,14 @@ function containsWindow(ast: Ast): boolean {
   return found;
 }
 
+/** Every column that the FROM gives, those that USING made included. */
+function idsOf(from: FromResult): string[] {
+  const columns = from.scope.tables.flatMap((table) => table.columns.map((column) => column.id));
+  return [...new Set([...columns, ...from.scope.merged.map((merged) => merged.id)])];
+}
+
 function namesOnly(from: FromResult, ast: Ast, lowering: Lowering): boolean {
-  const own = new Set(from.scope.tables.flatMap((table) => table.columns.map((column) => column.id)));
-  for (const merged of from.scope.merged) own.add(merged.id);
+  const own = new Set(idsOf(from));
   let only = true;
   walkAst(ast, (node) => {
     if (node["class"] === "COLUMN_REF") {

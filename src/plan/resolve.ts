@@ -113,6 +113,8 @@ export class Resolver {
             throw new Unsupported("subquery", "a subquery at this place has no incremental rule");
           }
           return { ...this.subquery(node), alias: text(node, "alias") };
+        case "POSITIONAL_REFERENCE":
+          throw new Unsupported("positional_reference", "a column named by its place has no incremental rule");
         case "STAR":
           // count(*) has no star in the tree; any other star among arguments is expanded by DuckDB itself.
           throw new Unsupported("columns_expression", "a star inside an expression has no incremental rule");
@@ -129,6 +131,10 @@ export class Resolver {
     lambda: ReadonlySet<string>,
     change: (node: Ast) => Ast | undefined,
   ): Ast {
+    const name = text(node, "function_name").toLowerCase();
+    if (this.functions.opaqueMacros.has(name)) {
+      throw new Unsupported("macro", `the macro ${name}() aggregates or reads by itself and has no incremental rule`);
+    }
     const schema = text(node, "schema");
     let call = node;
     if (schema !== "" && schema !== "main") {

@@ -38,7 +38,12 @@ export class Scope {
   join(other: Scope, merged: readonly MergedColumn[] = []): Scope {
     const names = new Set(merged.map((column) => column.name.toLowerCase()));
     const kept = [...this.merged, ...other.merged].filter((column) => !names.has(column.name.toLowerCase()));
-    return new Scope([...this.tables, ...other.tables], [...kept, ...merged]);
+    const earlier = [...this.merged, ...other.merged];
+    const widened = merged.map((column) => {
+      const same = earlier.filter((candidate) => candidate.name.toLowerCase() === column.name.toLowerCase());
+      return { ...column, replaces: [...column.replaces, ...same.flatMap((candidate) => candidate.replaces)] };
+    });
+    return new Scope([...this.tables, ...other.tables], [...kept, ...widened]);
   }
 
   /** The column of an unqualified name; undefined where there is none. */

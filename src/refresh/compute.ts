@@ -32,7 +32,9 @@ export async function physicalRows(input: ComputeInput): Promise<string> {
     return `SELECT ${layout.columns.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`).join(", ")} FROM (\n${rows}\n)`;
   }
   const sql = await statementAtHorizon(session, pinnedStatement(definition, input.instant), sources);
-  return namedRows(definition, sql);
+  // The physical names, which differ from the visible ones where those would hide columns of DuckLake's own.
+  const names = layout.columns.map((column) => quoteIdentifier(column.name)).join(", ");
+  return `SELECT ${names} FROM (${sql}) AS rows(${names})`;
 }
 
 export function statementOf(definition: StoredDefinition): Ast {

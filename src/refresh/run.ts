@@ -4,6 +4,7 @@ import { loadDifference, loadSourceDelta, type SourceDelta, tableAtVersion, WEIG
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
 import { scansOf } from "../plan/relation.js";
+import { hasLimit } from "../sql/ast.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type {
   ErrorResult,
@@ -17,7 +18,7 @@ import type {
 import { isLimited } from "../view/layout.js";
 import type { StoredView } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
-import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
+import { type ComputeInput, computeIncremental, computeRecompute, physicalRows, statementOf } from "./compute.js";
 import { DIFFERENCE } from "./difference.js";
 import { selectViews, upstreamOf } from "./order.js";
 import { type PlannedSource, type PlannedView, planViewRun, type RunContext, usedColumns } from "./plan-run.js";
@@ -140,7 +141,14 @@ async function refreshView(run: RunContext, view: StoredView, runId: string, dry
   }
   if (dryRun) return dryResult(planned, total);
   const work = new ViewWork(run, planned, runId, startedAt);
-  return work.run();
+  return readsLimits(planned) ? run.engine.readingLimits(run.session, () => work.run()) : work.run();
+}
+
+function readsLimits(planned: PlannedView): boolean {
+  return (
+    hasLimit(statementOf(planned.view.definition)) ||
+    planned.sources.some((source) => source.layout !== null && isLimited(source.layout))
+  );
 }
 
 async function hasExpiredCursor(run: RunContext, planned: PlannedView): Promise<boolean> {

@@ -31,7 +31,9 @@ export async function verifyViews(
   const all = selectViews(state.views, asked);
   const wanted = asked === undefined ? all : all.filter((view) => asked.some((name) => sameName(name, view.name)));
   const results: VerifyResult[] = [];
-  for (const view of wanted) results.push(await verifyView(session, engine, tables, view.name));
+  for (const view of wanted) {
+    results.push(await engine.readingLimits(session, () => verifyView(session, engine, tables, view.name)));
+  }
   return results;
 }
 
@@ -171,21 +173,24 @@ async function forgiveFloats(session: Session, names: readonly string[], floats:
   const number = `row_number() OVER (${exact.length === 0 ? "" : `PARTITION BY ${exact.join(", ")} `}ORDER BY ${floats.join(", ")}) AS _ivm_number`;
   const side = (sign: string): string =>
     `(SELECT *, ${number} FROM (SELECT * EXCLUDE (_ivm_weight), unnest(range(abs(_ivm_weight))) AS _ivm_copy FROM ${table} WHERE _ivm_weight ${sign} 0))`;
-  const same = [...exact.map((name) => `l.${name} IS NOT DISTINCT FROM r.${name}`), "l._ivm_number = r._ivm_number"];
+  const same = [
+    ...exact.map((name) => `_ivm_left.${name} IS NOT DISTINCT FROM _ivm_right.${name}`),
+    "_ivm_left._ivm_number = _ivm_right._ivm_number",
+  ];
   const near = floats.map(
     (name) =>
-      `(l.${name} IS NOT DISTINCT FROM r.${name} OR abs(l.${name} - r.${name}) <= ${FLOAT_TOLERANCE} * greatest(abs(l.${name}), abs(r.${name})))`,
+      `(_ivm_left.${name} IS NOT DISTINCT FROM _ivm_right.${name} OR abs(_ivm_left.${name} - _ivm_right.${name}) <= ${FLOAT_TOLERANCE} * greatest(abs(_ivm_left.${name}), abs(_ivm_right.${name})))`,
   );
   const list = (alias: string): string => names.map((name) => `${alias}.${name}`).join(", ");
   await session.run(`
     CREATE OR REPLACE TEMP TABLE ${q(`${DIFFERENCES}_kept`)} AS
     WITH joined AS (
-      SELECT l._ivm_number AS ln, r._ivm_number AS rn, coalesce(${near.join(" AND ")}, false) AS near, l AS l, r AS r
-      FROM ${side(">")} AS l FULL JOIN ${side("<")} AS r ON ${same.join(" AND ")}
+      SELECT _ivm_left._ivm_number AS _ivm_ln, _ivm_right._ivm_number AS _ivm_rn, coalesce(${near.join(" AND ")}, false) AS _ivm_near, _ivm_left, _ivm_right
+      FROM ${side(">")} AS _ivm_left FULL JOIN ${side("<")} AS _ivm_right ON ${same.join(" AND ")}
     )
-    SELECT ${list("l")}, 1 AS _ivm_weight FROM joined WHERE ln IS NOT NULL AND NOT (rn IS NOT NULL AND near)
+    SELECT ${list("_ivm_left")}, 1 AS _ivm_weight FROM joined WHERE _ivm_ln IS NOT NULL AND NOT (_ivm_rn IS NOT NULL AND _ivm_near)
     UNION ALL
-    SELECT ${list("r")}, -1 FROM joined WHERE rn IS NOT NULL AND NOT (ln IS NOT NULL AND near)`);
+    SELECT ${list("_ivm_right")}, -1 FROM joined WHERE _ivm_rn IS NOT NULL AND NOT (_ivm_ln IS NOT NULL AND _ivm_near)`);
   await session.run(`CREATE OR REPLACE TEMP TABLE ${q(DIFFERENCES)} AS SELECT * FROM temp.${q(`${DIFFERENCES}_kept`)}`);
   await session.run(`DROP TABLE temp.${q(`${DIFFERENCES}_kept`)}`);
 }

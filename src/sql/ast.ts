@@ -79,15 +79,34 @@ export function sameExpression(a: AstValue | undefined, b: AstValue | undefined)
 
 /** A string equal for trees that differ only in aliases, places in the text and the case of names. */
 export function fingerprint(value: AstValue | undefined): string {
-  return JSON.stringify(value, (key, part: unknown) => {
-    if (key === "query_location" || key === "alias") return undefined;
-    if (typeof part === "bigint") return `${part}n`;
-    if (key === "column_names" || key === "function_name") return JSON.stringify(part).toLowerCase();
-    return part;
-  });
+  return JSON.stringify(comparable(value, false), (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part));
+}
+
+/** The alias of a function's argument is its name (of a struct's field, of a parameter), so it counts. */
+function comparable(value: AstValue | undefined, argument: boolean): AstValue | undefined {
+  if (Array.isArray(value)) return (value as readonly AstValue[]).map((item) => comparable(item, argument) ?? null);
+  if (!isAst(value)) return value;
+  const copy: Record<string, AstValue> = {};
+  for (const [key, part] of Object.entries(value)) {
+    if (key === "query_location" || (key === "alias" && !argument)) continue;
+    const named = key === "column_names" || key === "function_name";
+    if (named) copy[key] = JSON.stringify(part).toLowerCase();
+    else copy[key] = comparable(part, key === "children" && value["class"] === "FUNCTION") ?? null;
+  }
+  return copy;
 }
 
 const NO_LOCATION = 18446744073709551615n;
+
+/** True where any part of a statement has a LIMIT. */
+export function hasLimit(statement: Ast): boolean {
+  let found = false;
+  walkAst(statement, (node) => {
+    if (node["type"] === "LIMIT_MODIFIER" || node["type"] === "LIMIT_PERCENT_MODIFIER") found = true;
+    return !found;
+  });
+  return found;
+}
 
 /** A reference to a column by the parts of its name. */
 export function columnRef(names: readonly string[], alias = ""): Ast {

@@ -64,9 +64,9 @@ export function subjectOf(origin: SqlOrigin): { view: string; file?: string } {
   return { view: origin.view, ...(origin.file === undefined ? {} : { file: origin.file }) };
 }
 
-/** DuckDB counts bytes of UTF-8; readers count characters. */
+/** DuckDB counts code points, JavaScript's strings UTF-16 units. */
 function lineAndColumn(sql: string, position: number): { line: number; column: number } {
-  const before = Buffer.from(sql, "utf8").subarray(0, position).toString("utf8");
+  const before = [...sql].slice(0, position).join("");
   const lines = before.split("\n");
   return { line: lines.length, column: [...(lines.at(-1) ?? "")].length + 1 };
 }

@@ -228,6 +228,13 @@ class Binder {
 
   private checkFunction(written: string): void {
     const name = written.toLowerCase();
+    if (this.context.functions.userMacros.has(name)) {
+      throw new DefinitionError(
+        "user_macro",
+        `View ${this.origin.view}: ${name}() is a macro; what it means and reads can change without a trace in the lake's snapshots.`,
+        { subject: subjectOf(this.origin), hint: "Write the macro's text in its place." },
+      );
+    }
     if (this.context.functions.volatile.has(name)) throw this.volatile(`${name}()`);
   }
 
@@ -242,6 +249,7 @@ class Binder {
   private checkTableFunction(call: Ast): void {
     const name = text(call, "function_name").toLowerCase();
     if (PURE_TABLE_FUNCTIONS.has(name)) return;
+    this.checkFunction(name);
     throw new DefinitionError(
       "reads_outside_lake",
       `View ${this.origin.view}: ${name}() reads something that has no snapshots, so a change of it can't be noticed.`,

@@ -72,8 +72,9 @@ export type LayoutDraft = Omit<Layout, "columns"> & { readonly columns: readonly
 
 /** One row a copy of each visible row. */
 export function bagLayout(columns: readonly TypedColumn[]): LayoutDraft {
-  const physical = columns.map((column, index) => ({ ...column, id: `${column.name}#data${index + 1}` }));
-  return { columns: physical, visible: dataScan(physical), output: physical, groups: null };
+  const output = columns.map((column, index) => ({ ...column, id: `${column.name}#data${index + 1}` }));
+  const physical = output.map((column) => ({ ...column, name: storedName(column.name) }));
+  return { columns: physical, visible: dataScan(physical), output, groups: null };
 }
 
 /** The layout for a plan: groups with state where the top is an aggregate, else a bag of rows. */
@@ -94,6 +95,13 @@ export function isLimited(layout: Pick<Layout, "visible">): boolean {
     relation.kind === "limit" ||
     ((relation.kind === "project" || relation.kind === "filter") && limited(relation.input));
   return limited(layout.visible);
+}
+
+/** Columns that DuckLake gives every table; a stored column of the name would hide them. */
+const VIRTUAL_COLUMNS = new Set(["rowid", "snapshot_id", "filename", "file_row_number", "file_index"]);
+
+function storedName(name: string): string {
+  return VIRTUAL_COLUMNS.has(name.toLowerCase()) ? `${HELPER_PREFIX}column_${name}` : name;
 }
 
 interface Top {
@@ -194,7 +202,7 @@ class StateBuilder {
   ) {}
 
   column(id: ColumnId, name: string, type: string): void {
-    this.columns.push({ id, name, type });
+    this.columns.push({ id, name: storedName(name), type });
   }
 
   rows(): void {
@@ -265,8 +273,10 @@ class StateBuilder {
     }
     const total = columnExpression(sum);
     if (call.name === "sum") return expression`CAST(${total} AS ${type})`;
-    // DuckDB divides the total by the count as doubles, and gives NULL for no values.
-    return expression`CASE WHEN ${columnExpression(count)} > 0 THEN CAST(${total} AS DOUBLE) / ${columnExpression(count)} END`;
+    // As DuckDB does it: the unscaled total by the count times the scale, as doubles; NULL for no values.
+    const scale = `${10n ** BigInt(/,(\d+)\)$/.exec(exact)?.[1] ?? "0")}`;
+    const [n, unscaled] = [columnExpression(count), expression`CAST(${total} * ${scale} AS HUGEINT)`];
+    return expression`CASE WHEN ${n} > 0 THEN CAST(${unscaled} AS DOUBLE) / (CAST(${n} AS DOUBLE) * ${scale}) END`;
   }
 
   private state(id: ColumnId, type: string, rule: StateRule, initial: Expression, name: string): ColumnId {

@@ -118,8 +118,6 @@ async function annotate(
     const inputs: Relation[] = [];
     for (const input of inputsOf(node)) inputs.push(await visit(input));
     const typed = withInputs(node, inputs);
-    const newColumns = outputOf(typed).filter((id) => types[id] === undefined);
-    if (newColumns.length === 0) return typed;
     const standIns = withInputs(
       typed,
       inputs.map((input) => standIn(outputOf(input), types)),

@@ -1,4 +1,4 @@
-import { type Ast, castTo, mapParts, text, textConstant, texts, walkAst } from "../sql/ast.js";
+import { type Ast, castTo, children, mapParts, text, textConstant, texts, walkAst } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 
 /** Functions and SQL keywords that answer by the clock, with the type of their answer. */
@@ -22,6 +22,7 @@ export function usesTime(statement: Ast, functions: FunctionCatalog, columns: Re
   let found = false;
   walkAst(statement, (node) => {
     const name = timeName(node, columns);
+    if (isAgeUntilToday(node)) found = true;
     if (name !== undefined && (functions.perQuery.has(name) || KEYWORDS.has(name))) found = true;
     return !found;
   });
@@ -30,7 +31,10 @@ export function usesTime(statement: Ast, functions: FunctionCatalog, columns: Re
 
 /** The statement with every question for the time answered by `instant`, a TIMESTAMPTZ literal's text. */
 export function pinTime(statement: Ast, instant: string, columns: ReadonlySet<string>): Ast {
+  const today = castTo(castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE"), "DATE");
   return mapParts(statement, (node) => {
+    if (isAgeUntilToday(node))
+      return { ...node, children: [castTo(today, "TIMESTAMP"), ...children(node, "children")] };
     const name = timeName(node, columns);
     const type = name === undefined ? undefined : TIME_FUNCTIONS[name];
     if (type === undefined) return undefined;
@@ -43,6 +47,12 @@ export function columnNames(
   sources: readonly { readonly columns: readonly { readonly name: string }[] }[],
 ): Set<string> {
   return new Set(sources.flatMap((source) => source.columns.map((column) => column.name.toLowerCase())));
+}
+
+/** age(t) counts up to the current date. */
+function isAgeUntilToday(node: Ast): boolean {
+  const isAge = node["class"] === "FUNCTION" && text(node, "function_name").toLowerCase() === "age";
+  return isAge && children(node, "children").length === 1;
 }
 
 function timeName(node: Ast, columns: ReadonlySet<string>): string | undefined {

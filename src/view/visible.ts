@@ -19,11 +19,10 @@ export function encode(column: PhysicalColumn): string {
 /** The view's visible rows from rows of its physical table (`from` stands in FROM). */
 export function visibleSelect(layout: Layout, from: string): string {
   if (layout.groups === null) {
-    const columns = layout.columns.map((column) =>
-      column.stored === column.type
-        ? quoteIdentifier(column.name)
-        : `${decode(column)} AS ${quoteIdentifier(column.name)}`,
-    );
+    const columns = layout.columns.map((column, index) => {
+      const [value, name] = [decode(column), quoteIdentifier(layout.output[index]?.name ?? column.name)];
+      return value === name ? value : `${value} AS ${name}`;
+    });
     return `SELECT ${columns.join(", ")} FROM ${from}`;
   }
   const rows = renderRelation(layout.visible, {
