@@ -169,7 +169,7 @@ export async function everyChange(check: (change: Change) => Promise<void>, numR
 export async function expectExact(
   world: World,
   relations: Readonly<Record<string, Relation>>,
-  numRuns = 5,
+  numRuns = 2,
 ): Promise<void> {
   await everyChange(async (change) => {
     await world.load(change);
@@ -184,7 +184,7 @@ export async function expectExact(
 export async function expectSameRows(
   world: World,
   pairs: Readonly<Record<string, readonly [Relation, Relation]>>,
-  numRuns = 5,
+  numRuns = 2,
 ): Promise<void> {
   await everyChange(async (change) => {
     await world.load(change);

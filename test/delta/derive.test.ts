@@ -62,7 +62,7 @@ describe("old + Σ terms = new for definitions", () => {
         const errors = await world.definitionErrors(query, plan);
         if (errors.length > 0) throw new Error(`${name}: old + Σ terms differs from new (${errors.length} rows)`);
       }
-    }, 2);
+    }, 1);
   });
 
   const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS } = definitions;

@@ -74,26 +74,22 @@ describe("old + Σ terms = new", () => {
 
   test.each(SIDES)("for a %s join by any predicate", async (side) => {
     const relations = Object.entries(PREDICATES).map(([name, predicate]) => [name, outerJoin(side, t, u, predicate)]);
-    await expectExact(world, Object.fromEntries(relations), 4);
+    await expectExact(world, Object.fromEntries(relations));
   });
 
   test("for outer joins above, below and beside other operators", async () => {
     const w = scan("w", "a", "d");
     const t2 = scan("t as t2", "a", "b");
-    await expectExact(
-      world,
-      {
-        "a table with itself": outerJoin("full", t, t2, "{t.a} = {t2.b}"),
-        "a chain": outerJoin("left", outerJoin("left", t, u, "{t.a} = {u.a}"), w, "{u.c} = {w.a}"),
-        "full above full": outerJoin("full", outerJoin("full", t, u, "{t.a} = {u.a}"), w, "{u.a} = {w.a}"),
-        "left with a join on its right": outerJoin("left", t, join([u, w], "{u.a} = {w.a}"), "{t.b} = {u.c}"),
-        "a join with an outer join in it": join([outerJoin("right", t, u, "{t.a} = {u.a}"), w], "{w.d} = {u.c}"),
-        "groups on the right": outerJoin("left", t, aggregate(u, { k: "{u.a}" }, { n: "count(*)" }), "{t.a} = {k}"),
-        "groups above": aggregate(outerJoin("left", t, u, "{t.a} = {u.a}"), { k: "{t.b}" }, { n: "count({u.c})" }),
-        "a filter that undoes the padding": filter(outerJoin("left", t, u, "{t.a} = {u.a}"), "{u.a} IS NULL"),
-        "a coalesced key": project(outerJoin("full", t, u, "{t.a} = {u.a}"), { k: "coalesce({t.a}, {u.a})" }),
-      },
-      4,
-    );
+    await expectExact(world, {
+      "a table with itself": outerJoin("full", t, t2, "{t.a} = {t2.b}"),
+      "a chain": outerJoin("left", outerJoin("left", t, u, "{t.a} = {u.a}"), w, "{u.c} = {w.a}"),
+      "full above full": outerJoin("full", outerJoin("full", t, u, "{t.a} = {u.a}"), w, "{u.a} = {w.a}"),
+      "left with a join on its right": outerJoin("left", t, join([u, w], "{u.a} = {w.a}"), "{t.b} = {u.c}"),
+      "a join with an outer join in it": join([outerJoin("right", t, u, "{t.a} = {u.a}"), w], "{w.d} = {u.c}"),
+      "groups on the right": outerJoin("left", t, aggregate(u, { k: "{u.a}" }, { n: "count(*)" }), "{t.a} = {k}"),
+      "groups above": aggregate(outerJoin("left", t, u, "{t.a} = {u.a}"), { k: "{t.b}" }, { n: "count({u.c})" }),
+      "a filter that undoes the padding": filter(outerJoin("left", t, u, "{t.a} = {u.a}"), "{u.a} IS NULL"),
+      "a coalesced key": project(outerJoin("full", t, u, "{t.a} = {u.a}"), { k: "coalesce({t.a}, {u.a})" }),
+    });
   });
 });

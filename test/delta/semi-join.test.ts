@@ -86,32 +86,28 @@ describe("old + Σ terms = new", () => {
     ["an anti join", antiJoin],
   ])("for %s by any predicate", async (_, make) => {
     const relations = Object.entries(PREDICATES).map(([name, predicate]) => [name, make(t, u, predicate)]);
-    await expectExact(world, Object.fromEntries(relations), 4);
+    await expectExact(world, Object.fromEntries(relations));
   });
 
   test("for semi and anti joins above, below and beside other operators", async () => {
     const w = scan("w", "a", "d");
-    await expectExact(
-      world,
-      {
-        "a table with itself": antiJoin(t, scan("t as t2", "a", "b"), "{t.a} = {t2.b}"),
-        "both, one above the other": antiJoin(semiJoin(t, u, "{t.a} = {u.a}"), w, "{t.b} = {w.a}"),
-        "on the right of another one": semiJoin(t, antiJoin(u, w, "{u.c} = {w.d}"), "{t.a} = {u.a}"),
-        "a join on the left": antiJoin(join([t, u], "{t.a} = {u.a}"), w, "{u.c} = {w.a}"),
-        "a join on the right": semiJoin(t, join([u, w], "{u.a} = {w.a}"), "{t.a} = {u.c}"),
-        "groups on the right": antiJoin(
-          t,
-          aggregate(u, { k: "{u.a}" }, { m: "max({u.c})" }),
-          "{t.a} = {k} AND {t.b} < {m}",
-        ),
-        "groups on the left": antiJoin(aggregate(t, { k: "{t.a}" }, { n: "count(*)" }), u, "{n} = {u.c}"),
-        "a union on the right": semiJoin(t, unionAll(["x"], [u, "u.a"], [w, "w.a"]), "{t.a} = {x}"),
-        "constant rows": antiJoin(t, constant("SELECT 1 AS x", "x"), "{t.a} = {x}"),
-        "a projection above a filter above": project(filter(semiJoin(t, u, "{t.a} = {u.a}"), "{t.b} > 0"), {
-          x: "{t.b}",
-        }),
-      },
-      4,
-    );
+    await expectExact(world, {
+      "a table with itself": antiJoin(t, scan("t as t2", "a", "b"), "{t.a} = {t2.b}"),
+      "both, one above the other": antiJoin(semiJoin(t, u, "{t.a} = {u.a}"), w, "{t.b} = {w.a}"),
+      "on the right of another one": semiJoin(t, antiJoin(u, w, "{u.c} = {w.d}"), "{t.a} = {u.a}"),
+      "a join on the left": antiJoin(join([t, u], "{t.a} = {u.a}"), w, "{u.c} = {w.a}"),
+      "a join on the right": semiJoin(t, join([u, w], "{u.a} = {w.a}"), "{t.a} = {u.c}"),
+      "groups on the right": antiJoin(
+        t,
+        aggregate(u, { k: "{u.a}" }, { m: "max({u.c})" }),
+        "{t.a} = {k} AND {t.b} < {m}",
+      ),
+      "groups on the left": antiJoin(aggregate(t, { k: "{t.a}" }, { n: "count(*)" }), u, "{n} = {u.c}"),
+      "a union on the right": semiJoin(t, unionAll(["x"], [u, "u.a"], [w, "w.a"]), "{t.a} = {x}"),
+      "constant rows": antiJoin(t, constant("SELECT 1 AS x", "x"), "{t.a} = {x}"),
+      "a projection above a filter above": project(filter(semiJoin(t, u, "{t.a} = {u.a}"), "{t.b} > 0"), {
+        x: "{t.b}",
+      }),
+    });
   });
 });

@@ -125,7 +125,7 @@ describe("old state and change make the new state, and the visible rows follow",
     await everyChange(async (change) => {
       await world.load(change);
       for (const view of views) expect(await errorsOf(world, view)).toEqual([]);
-    }, 2);
+    }, 1);
   });
 
   describe("for values of many types", () => {
