@@ -66,7 +66,9 @@ export class Lake implements AsyncDisposable {
   define(definitions: readonly ViewDefinition[], options: DefineOptions = {}): Promise<DefineResult> {
     return this.exclusive(async (session) => {
       const functions = await loadFunctions(session);
-      return retryConflicts(() => applyDefinitions(session, this.engine, this.tables, functions, definitions, options));
+      return this.retrying(session, () =>
+        applyDefinitions(session, this.engine, this.tables, functions, definitions, options),
+      );
     });
   }
 
@@ -99,7 +101,9 @@ export class Lake implements AsyncDisposable {
 
   /** Recomputes views at their own horizons and compares. @throws ConfigError for an unknown view. */
   verify(views?: readonly string[]): Promise<VerifyResult[]> {
-    return this.exclusive((session) => retryConflicts(() => verifyViews(session, this.engine, this.tables, views)));
+    return this.exclusive((session) =>
+      this.retrying(session, () => verifyViews(session, this.engine, this.tables, views)),
+    );
   }
 
   /** Where each view stands against the lake as it is now. */
@@ -120,7 +124,11 @@ export class Lake implements AsyncDisposable {
   }
 
   private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {
-    return retryConflicts(() => startRun(session, this.engine, this.tables, toSnapshot));
+    return this.retrying(session, () => startRun(session, this.engine, this.tables, toSnapshot));
+  }
+
+  private retrying<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+    return retryConflicts(work, () => this.engine.reattach(session));
   }
 
   private exclusive<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {

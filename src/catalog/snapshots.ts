@@ -40,19 +40,9 @@ export async function existingSnapshots(
   return new Set(rows.map((row) => row.id));
 }
 
-/** What the snapshots of a window did to one table. */
-export interface TableChanges {
-  /** DuckLake's own change keys, maintenance included. */
-  readonly keys: ReadonlySet<string>;
-  /**
-   * Snapshots that flushed inlined rows of the table and say that rows were deleted, which a flush also says of
-   * deletes that an earlier snapshot made. The key `tables_deleted_from` of these is not among `keys`.
-   */
-  readonly flushes: readonly bigint[];
-}
-
 export interface WindowChanges {
-  readonly byTable: ReadonlyMap<bigint, TableChanges>;
+  /** What the window's snapshots did to tables, by table id: DuckLake's own change keys, maintenance included. */
+  readonly byTable: ReadonlyMap<bigint, ReadonlySet<string>>;
   /** True where a snapshot of the window was expired, so that its changes are not known. */
   readonly incomplete: boolean;
   /** True where any table was created, renamed, altered or dropped, so that names may mean other tables. */
@@ -72,6 +62,9 @@ interface SnapshotChanges {
   readonly byTable: Map<bigint, Set<string>>;
   tablesChanged: boolean;
 }
+
+/** Change keys that only take rows away. A flush of inlined deletes, which changes nothing, says the first as well. */
+export const DELETE_KEYS: ReadonlySet<string> = new Set(["tables_deleted_from", "inlined_delete"]);
 
 /** The change history of a lake from some snapshot on, read once for all the windows of a run. */
 export class ChangeHistory {
@@ -99,16 +92,9 @@ export class ChangeHistory {
 
   window(from: bigint, to: bigint): WindowChanges {
     const inside = this.snapshots.filter((snapshot) => snapshot.id > from && snapshot.id <= to);
-    const byTable = new Map<bigint, { keys: Set<string>; flushes: bigint[] }>();
-    for (const snapshot of inside) {
-      for (const [table, keys] of snapshot.byTable) {
-        const changes = byTable.get(table) ?? { keys: new Set<string>(), flushes: [] };
-        byTable.set(table, changes);
-        const data = [...keys].filter((key) => DATA_KEYS.has(key));
-        const onlyFlush = keys.has("flushed_inlined") && data.length === 1 && data[0] === "tables_deleted_from";
-        if (onlyFlush) changes.flushes.push(snapshot.id);
-        for (const key of keys) if (!onlyFlush || key !== "tables_deleted_from") changes.keys.add(key);
-      }
+    const byTable = new Map<bigint, Set<string>>();
+    for (const [table, keys] of inside.flatMap((snapshot) => [...snapshot.byTable])) {
+      byTable.set(table, new Set([...(byTable.get(table) ?? []), ...keys]));
     }
     return {
       byTable,

@@ -3,7 +3,7 @@ import type { Session } from "../engine/session.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { Reason } from "../types.js";
-import type { TableName } from "./window.js";
+import { countAt, type TableName, tableAtVersion } from "./tables.js";
 
 /** The weight column of every delta that is kept in a temporary table. */
 export const WEIGHT = "_ivm_weight";
@@ -130,14 +130,4 @@ function difference(request: SourceDeltaRequest): string {
   const columns = request.columns.map((column) => `${quoteIdentifier(column)}, `).join("");
   const weight = quoteIdentifier(WEIGHT);
   return `SELECT ${columns}1 AS ${weight} FROM ${tableAtVersion(request.table, request.to)} UNION ALL SELECT ${columns}-1 FROM ${tableAtVersion(request.table, request.from)}`;
-}
-
-/** A table of the lake at a snapshot, as it stands in FROM. */
-export function tableAtVersion(table: TableName, version: bigint): string {
-  return `${quotePath([LAKE_NAME, table.schema, table.table])} AT (VERSION => ${version})`;
-}
-
-async function countAt(session: Session, table: TableName, version: bigint): Promise<bigint> {
-  const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${tableAtVersion(table, version)}`);
-  return row.n;
 }

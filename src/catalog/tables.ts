@@ -1,6 +1,23 @@
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { quoteLiteral } from "../sql/quote.js";
+import { quoteLiteral, quotePath } from "../sql/quote.js";
+
+/** A physical table of the lake. */
+export interface TableName {
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** A table of the lake at a snapshot, as it stands in FROM. */
+export function tableAtVersion(table: TableName, version: bigint): string {
+  return `${quotePath([LAKE_NAME, table.schema, table.table])} AT (VERSION => ${version})`;
+}
+
+/** Number of rows of a table at a snapshot. */
+export async function countAt(session: Session, table: TableName, version: bigint): Promise<bigint> {
+  const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${tableAtVersion(table, version)}`);
+  return row.n;
+}
 
 /** A table of the lake at one snapshot. */
 export interface TableVersion {
@@ -23,7 +40,7 @@ export interface ColumnVersion {
 export async function tableAt(
   session: Session,
   engine: Engine,
-  name: { schema: string; table: string },
+  name: TableName,
   snapshot: bigint,
 ): Promise<TableVersion | undefined> {
   const at = (alias: string): string =>

@@ -14,6 +14,9 @@ export function engineError(error: unknown, redact: (text: string) => string): I
   return new RefreshError("engine_error", message, { cause });
 }
 
+/** DuckLake keeps a picture of the catalog that only a new attachment corrects (ducklake issue 1305). */
+export const STALE_CATALOG = "catalog_stale";
+
 type Make = (message: string, cause: Error) => IvmError;
 
 const KINDS: readonly (readonly [RegExp, Make])[] = [
@@ -32,6 +35,18 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
         cause,
         hint: "Run the same command again; a PostgreSQL catalog has fewer such waits than a SQLite file.",
       }),
+  ],
+  [
+    /ducklake_inlined_data_\S* does not exist/i,
+    (message, cause) =>
+      new ConflictError(
+        STALE_CATALOG,
+        `Another program changed a table's form and moved its inlined rows. ${message}`,
+        {
+          cause,
+          hint: "Run the same command again.",
+        },
+      ),
   ],
   [
     /Could not set lock on file/i,

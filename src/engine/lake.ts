@@ -65,6 +65,17 @@ export class Engine {
     return session;
   }
 
+  /** Attaches the lake anew, for a picture of the catalog that has gone stale. */
+  async reattach(session: Session): Promise<void> {
+    const [other] = await session.rows<{ name: string }>(
+      "SELECT database_name AS name FROM duckdb_databases() WHERE NOT internal AND path IS NULL ORDER BY database_oid LIMIT 1",
+    );
+    await session.run(`USE ${quoteIdentifier(other?.name ?? "memory")}`);
+    await session.run(`DETACH ${quoteIdentifier(LAKE_NAME)}`);
+    await this.attach(session, silentLogger, () => undefined);
+    await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
+  }
+
   /** Runs work whose statements join rows behind a LIMIT. */
   async readingLimits<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
     await session.run(`SET disabled_optimizers = ${quoteLiteral(`${UNSAFE_OPTIMIZERS},${UNSAFE_WITH_LIMIT}`)}`);

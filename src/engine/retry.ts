@@ -1,5 +1,6 @@
 import pRetry from "p-retry";
 import { ConflictError } from "../errors.js";
+import { STALE_CATALOG } from "./errors.js";
 
 const RETRIES = 6;
 
@@ -9,9 +10,13 @@ const RETRIES = 6;
  */
 export function retryConflicts<Result>(
   work: (attempt: number) => Promise<Result>,
+  reattach: () => Promise<void>,
   signal?: AbortSignal,
 ): Promise<Result> {
   return pRetry(work, {
+    onFailedAttempt: async ({ error }) => {
+      if (error instanceof ConflictError && error.code === STALE_CATALOG) await reattach();
+    },
     retries: RETRIES,
     minTimeout: 50,
     maxTimeout: 2_000,

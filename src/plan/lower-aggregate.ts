@@ -63,6 +63,14 @@ export function multipliesRows(ast: Ast): boolean {
 
 const ROW_FUNCTIONS = new Set(["unnest", "unlist"]);
 
+/** The list() of list_sort(list(x)), which is what DuckDB's parser makes of list(x ORDER BY x): its order is given. */
+function sortedList(functions: FunctionCatalog, node: Ast): Ast | undefined {
+  if (node["class"] !== "FUNCTION" || text(node, "function_name") !== "list_sort") return undefined;
+  const [list] = children(node, "children");
+  const isList = list !== undefined && ["list", "array_agg"].includes(text(list, "function_name").toLowerCase());
+  return isList && isAggregateCall(functions, list) ? list : undefined;
+}
+
 /** True where an aggregate is called outside of window functions' own call. */
 export function containsAggregate(functions: FunctionCatalog, ast: Ast): boolean {
   let found = false;
@@ -218,6 +226,12 @@ export class Grouping {
       const alias = text(node, "alias");
       if (key !== undefined) return columnRef([key.id], alias);
       if (node["type"] === "GROUPING_FUNCTION") return { ...this.groupingBits(node), alias };
+      const sorted = sortedList(this.lowering.functions, node);
+      if (sorted !== undefined) {
+        const [, ...rest] = children(node, "children");
+        const list = columnRef([this.call(sorted, fingerprint(sorted), true)]);
+        return { ...node, children: [list, ...rest.map((part) => this.rewrite(part))] };
+      }
       if (isAggregateCall(this.lowering.functions, node)) return columnRef([this.call(node, print)], alias);
       if (node["class"] === "COLUMN_REF" && this.isUngrouped(node)) {
         throw new Unsupported("ungrouped_column", "a column that is neither grouped nor aggregated");
@@ -242,12 +256,12 @@ export class Grouping {
     return this.lowering.known.has(name) && !this.free.has(name);
   }
 
-  private call(node: Ast, print: string): string {
+  private call(node: Ast, print: string, orderGiven = false): string {
     const existing = this.callIds.get(print);
     if (existing !== undefined) return existing;
     const name = text(node, "function_name").toLowerCase();
     const modifier = optionalChild(node, "order_bys");
-    const ordered = modifier !== undefined && children(modifier, "orders").length > 0;
+    const ordered = orderGiven || (modifier !== undefined && children(modifier, "orders").length > 0);
     if (ORDER_SENSITIVE.has(name) && !ordered) {
       throw new Unsupported("order_sensitive", `${name}() without ORDER BY depends on an order that a table has not`);
     }

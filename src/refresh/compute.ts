@@ -1,4 +1,5 @@
 import { WEIGHT } from "../catalog/source-delta.js";
+
 import { derive } from "../delta/derive.js";
 import type { Session } from "../engine/session.js";
 import { ColumnIds } from "../plan/relation.js";

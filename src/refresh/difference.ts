@@ -1,4 +1,5 @@
 import { WEIGHT } from "../catalog/source-delta.js";
+
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Layout } from "../view/layout.js";

@@ -178,7 +178,9 @@ async function fold(input: FoldInput): Promise<void> {
   });
   const rows = rowsColumn(groups.states);
   const alive = `coalesce(${old(rows)}, 0) + changed.${change(rows)} > 0`;
-  const reread = rereads.length === 0 ? "false" : `${alive} AND (${rereads.join(" OR ")})`;
+  // A group without rows goes; the one group of an aggregate without keys stays, so its lost extreme must be found out.
+  const kept = groups.keys.length === 0 ? "true" : alive;
+  const reread = rereads.length === 0 ? "false" : `${kept} AND (${rereads.join(" OR ")})`;
   const keys = groups.keys.map((key) => `changed.${q(key)}`);
   await session.run(
     `CREATE OR REPLACE TEMP TABLE ${q(FOLDED)} AS SELECT ${[...keys, ...columns, `coalesce(${reread}, false) AS "reread"`].join(", ")}

@@ -1,6 +1,6 @@
 import { ChangeHistory, commitTime, currentSnapshot, requireSnapshot } from "../catalog/snapshots.js";
-import { tableAt } from "../catalog/tables.js";
-import { inspectWindow, type TableName, type WindowState } from "../catalog/window.js";
+import { type TableName, tableAt } from "../catalog/tables.js";
+import { inspectWindow, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { InternalError, RefreshError } from "../errors.js";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existingSnapshots } from "../catalog/snapshots.js";
-import { loadDifference, loadSourceDelta, type SourceDelta, tableAtVersion, WEIGHT } from "../catalog/source-delta.js";
+import { loadDifference, loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { tableAtVersion } from "../catalog/tables.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
 import { scansOf } from "../plan/relation.js";
@@ -18,11 +19,18 @@ import type {
 import { isLimited } from "../view/layout.js";
 import type { StoredView } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
-import { type ComputeInput, computeIncremental, computeRecompute, physicalRows, statementOf } from "./compute.js";
+import {
+  type ComputeInput,
+  computeIncremental,
+  computeRecompute,
+  physicalRows,
+  pinnedStatement,
+  statementOf,
+} from "./compute.js";
 import { DIFFERENCE } from "./difference.js";
 import { selectViews, upstreamOf } from "./order.js";
 import { type PlannedSource, type PlannedView, planViewRun, type RunContext, usedColumns } from "./plan-run.js";
-import type { RunSource } from "./sources.js";
+import { type RunSource, statementAtHorizon } from "./sources.js";
 import {
   physicalName,
   physicalTable,
@@ -62,7 +70,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
       return { ...result, elapsedMs: performance.now() - began };
     };
     try {
-      results.push(await retryConflicts(once, options.signal));
+      results.push(await retryConflicts(once, () => run.engine.reattach(run.session), options.signal));
     } catch (error) {
       if (aborted(options)) throw interrupted();
       failed.add(name.toLowerCase());
@@ -200,6 +208,19 @@ function sourceResult(source: PlannedSource, delta: SourceDelta | null): SourceR
   };
 }
 
+/** Failures of an incremental refresh that a recompute does not have; null for all others. */
+function incrementalFailure(error: unknown): Reason | null {
+  if (!(error instanceof IvmError)) return null;
+  if (error.code === TABLE_ALTERED) {
+    return { code: TABLE_ALTERED, text: "something else has written to the view's physical table" };
+  }
+  // The sum of a change can leave a range that the sums before and after it are in.
+  if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
+    return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
+  }
+  return null;
+}
+
 /** The refresh of one view, from its windows to the commit. */
 class ViewWork {
   private readonly deltas = new Map<string, SourceDelta>();
@@ -218,8 +239,9 @@ class ViewWork {
     try {
       return await this.incremental();
     } catch (error) {
-      if (!(error instanceof RefreshError) || error.code !== TABLE_ALTERED) throw error;
-      return this.recompute({ code: TABLE_ALTERED, text: "something else has written to the view's physical table" });
+      const reason = incrementalFailure(error);
+      if (reason === null) throw error;
+      return this.recompute(reason);
     }
   }
 
@@ -257,6 +279,7 @@ class ViewWork {
 
   private async recompute(reason: Reason | null): Promise<ViewResult> {
     const { built, definition } = this.planned.view;
+    if (reason?.code === "source_schema_changed") await this.requireSameColumns(reason);
     if (built === null) return this.build("recompute", reason);
     const same = JSON.stringify(built.layout.columns) === JSON.stringify(definition.layout.columns);
     if (!same) return this.build("recompute", reason);
@@ -266,6 +289,34 @@ class ViewWork {
     await computeRecompute(this.computeInput());
     const written = await writeDifference(this.writeInput("recompute", reason, terms), built, rebuilt);
     return this.finish("recompute", reason, terms, written, built.table);
+  }
+
+  /** A source's columns changed: what was applied may not run any more, or give other columns. */
+  private async requireSameColumns(reason: Reason): Promise<void> {
+    const { definition } = this.planned.view;
+    const input = this.computeInput();
+    const subject = { view: definition.name };
+    const hint = "Apply the definitions again; the next refresh rebuilds the view. Nothing was written.";
+    let columns: { column_name: string; column_type: string }[];
+    try {
+      const sql = await statementAtHorizon(input.session, pinnedStatement(definition, input.instant), input.sources);
+      columns = await input.session.rows(`DESCRIBE ${sql}`);
+    } catch (error) {
+      if (!(error instanceof IvmError) || error.code !== "engine_error") throw error;
+      const text = `View ${definition.name} can't be computed any more: ${reason.text}. ${error.message.split("\n")[0]}`;
+      throw new RefreshError("definition_broken", text, { subject, hint, cause: error });
+    }
+    const differing = definition.columns.find((column) => {
+      const now = columns.find((candidate) => candidate.column_name === column.name);
+      return now !== undefined && now.column_type !== column.type;
+    });
+    if (differing === undefined) return;
+    const now = columns.find((column) => column.column_name === differing.name)?.column_type;
+    throw new RefreshError(
+      "definition_stale",
+      `View ${definition.name}: ${reason.text}; its column ${differing.name} would now be ${now}, not ${differing.type}.`,
+      { subject: { ...subject, column: differing.name }, hint },
+    );
   }
 
   private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {

@@ -1,5 +1,6 @@
-import { tableAtVersion, WEIGHT } from "../catalog/source-delta.js";
-import type { TableName } from "../catalog/window.js";
+import { WEIGHT } from "../catalog/source-delta.js";
+import type { TableName } from "../catalog/tables.js";
+import { tableAtVersion } from "../catalog/tables.js";
 import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import type { DeltaScan, Scan, ScanColumn } from "../plan/relation.js";

@@ -1,7 +1,11 @@
+import { tableAt } from "../catalog/tables.js";
 import { RefreshError } from "../errors.js";
-import type { ViewStatus } from "../types.js";
+import { walkAst } from "../sql/ast.js";
+import type { Reason, ViewStatus } from "../types.js";
+import { sameName } from "../view/names.js";
 import type { StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
+import { statementOf } from "./compute.js";
 import { planViewRun, type RunContext } from "./plan-run.js";
 import { physicalTable } from "./write.js";
 
@@ -46,8 +50,29 @@ async function statusOf(run: RunContext, view: StoredView, stale: ReadonlySet<st
     sources,
     refresh: definition.refresh,
     strategy: definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental",
-    reasons: definition.reasons,
+    reasons: [...definition.reasons, ...(await addedColumns(run, view))],
   };
+}
+
+/** Columns that sources got since the definition was applied and that its `*` would now give as well. */
+async function addedColumns(run: RunContext, view: StoredView): Promise<Reason[]> {
+  let star = false;
+  walkAst(statementOf(view.definition), (node) => {
+    if (node["class"] === "STAR") star = true;
+    return !star;
+  });
+  if (!star) return [];
+  const reasons: Reason[] = [];
+  for (const source of view.definition.sources) {
+    const table = source.kind === "table" ? await tableAt(run.session, run.engine, source, run.horizon) : undefined;
+    const added =
+      table?.columns.filter((column) => !source.columns.some((known) => sameName(known.name, column.name))) ?? [];
+    if (added.length === 0) continue;
+    const names = added.map((column) => column.name).join(", ");
+    const text = `${source.name} got a new column (${names}) that * leaves out until the definition is applied again`;
+    reasons.push({ code: "columns_added", text });
+  }
+  return reasons;
 }
 
 /** A view whose source is missing is stale, not an error of the status. */

@@ -1,5 +1,5 @@
 import { commitTime, currentSnapshot, existingSnapshots } from "../catalog/snapshots.js";
-import { tableAtVersion } from "../catalog/source-delta.js";
+import { tableAtVersion } from "../catalog/tables.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, LakeError, RefreshError } from "../errors.js";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { WEIGHT } from "../catalog/source-delta.js";
+
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";

@@ -1,6 +1,17 @@
 import type { Session } from "../engine/session.js";
 import { DefinitionError } from "../errors.js";
-import { type Ast, castTo, child, children, isAst, mapAst, selectStatement, text, textConstant } from "./ast.js";
+import {
+  type Ast,
+  castTo,
+  child,
+  children,
+  isAst,
+  mapAst,
+  optionalChild,
+  selectStatement,
+  text,
+  textConstant,
+} from "./ast.js";
 import { parseJson, printJson } from "./json.js";
 
 /** Where SQL text comes from, for error messages. */
@@ -73,9 +84,18 @@ function lineAndColumn(sql: string, position: number): { line: number; column: n
 
 /** Prints a whole statement. */
 export async function printStatement(session: Session, statement: Ast): Promise<string> {
-  const json = printJson({ error: false, statements: [spellCrossJoins(statement)] });
+  const json = printJson({ error: false, statements: [spellCrossJoins(typeDoubles(statement))] });
   const row = await session.row<{ sql: string }>("SELECT json_deserialize_sql($1::JSON) AS sql", [json]);
   return row.sql;
+}
+
+/** DuckDB prints a double as a decimal, which is another type and another value when it is read again. */
+function typeDoubles(tree: Ast): Ast {
+  return mapAst(tree, (node) => {
+    const value = node["class"] === "CONSTANT" ? optionalChild(node, "value") : undefined;
+    const type = value === undefined ? undefined : optionalChild(value, "type");
+    return type?.["id"] === "DOUBLE" ? castTo({ ...node, alias: "" }, "DOUBLE", text(node, "alias")) : undefined;
+  }) as Ast;
 }
 
 /**
@@ -106,7 +126,7 @@ const SELECT_PREFIX = "SELECT ";
 export async function printExpressions(session: Session, expressions: readonly Ast[]): Promise<string[]> {
   if (expressions.length === 0) return [];
   const documents = expressions.map((expression) =>
-    printJson({ error: false, statements: [selectStatement([{ ...expression, alias: "" }])] }),
+    printJson({ error: false, statements: [selectStatement([typeDoubles({ ...expression, alias: "" })])] }),
   );
   const rows = await session.rows<{ sql: string }>(
     "SELECT json_deserialize_sql(document::JSON) AS sql FROM (SELECT unnest($1::VARCHAR[]) AS document, generate_subscripts($1::VARCHAR[], 1) AS position) ORDER BY position",

@@ -58,7 +58,7 @@ export async function bindTables(context: BindContext, statement: Ast, origin: S
   const plainViews = await parsePlainViews(context, statement, origin, new Map(), ["main"]);
   const sources = new Map<string, SourceRef>();
   const binder = new Binder(context, origin, plainViews, sources);
-  const bound = binder.statement(statement, new Set(), ["main"]);
+  const bound = stripSchemas(binder.statement(statement, new Set(), ["main"]), binder.expanded);
   return { statement: bound, sources: [...sources.values()] };
 }
 
@@ -145,6 +145,8 @@ function resolveIn(context: BindContext, schema: string, name: string): Target |
 
 class Binder {
   private readonly open: string[] = [];
+  /** Plain views that were written out. */
+  readonly expanded: { schema: string; table: string }[] = [];
 
   constructor(
     private readonly context: BindContext,
@@ -200,6 +202,7 @@ class Binder {
     this.open.push(key);
     const bound = this.statement(statement, new Set(), [schema, "main"]);
     this.open.pop();
+    this.expanded.push({ schema, table: text(node, "table_name") });
     const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
     return subqueryTable(bound, text(node, "alias") || text(node, "table_name"), aliases);
   }
@@ -270,14 +273,18 @@ export function replaceSources(statement: Ast, replace: (source: string, node: A
       replaced.push({ schema: text(node, "ivm_schema"), table: text(node, "table_name") });
     return result;
   };
-  const changed = mapParts(statement, change);
-  if (replaced.length === 0) return changed;
-  // A subquery has no schema: `schema.view.column` becomes `view.column`.
-  return mapParts(changed, (node) => {
+  return stripSchemas(mapParts(statement, change), replaced);
+}
+
+/** A subquery has no schema: `schema.view.column`, also with the lake's name before it, becomes `view.column`. */
+function stripSchemas(statement: Ast, tables: readonly { schema: string; table: string }[]): Ast {
+  if (tables.length === 0) return statement;
+  return mapParts(statement, (node) => {
     const names = node["class"] === "COLUMN_REF" ? (node["column_names"] as readonly string[]) : [];
-    const [schema = "", table = ""] = names;
+    const start = sameName(names[0] ?? "", LAKE_NAME) && names.length > 3 ? 1 : 0;
+    const [schema = "", table = "", column] = names.slice(start);
     const hit =
-      names.length > 2 && replaced.some((item) => sameName(item.schema, schema) && sameName(item.table, table));
-    return hit ? { ...node, column_names: names.slice(1) } : undefined;
+      column !== undefined && tables.some((item) => sameName(item.schema, schema) && sameName(item.table, table));
+    return hit ? { ...node, column_names: names.slice(start + 1) } : undefined;
   });
 }

@@ -189,6 +189,12 @@ function exactSumType(type: string): string | undefined {
   return decimal === null ? undefined : `DECIMAL(38,${decimal[1]})`;
 }
 
+/** A decimal without its point. Through its text: a multiplication would leave the range of DECIMAL(38). */
+function unscaledTotal(total: Expression, digits: string): Expression {
+  if (digits === "0") return expression`CAST(${total} AS HUGEINT)`;
+  return expression`CAST(replace(CAST(${total} AS VARCHAR), '.', '') AS HUGEINT)`;
+}
+
 /** Collects the physical columns that aggregates need; equal parts of several aggregates are kept once. */
 class StateBuilder {
   readonly columns: Omit<PhysicalColumn, "stored">[] = [];
@@ -274,9 +280,10 @@ class StateBuilder {
     const total = columnExpression(sum);
     if (call.name === "sum") return expression`CAST(${total} AS ${type})`;
     // As DuckDB does it: the unscaled total by the count times the scale, as doubles; NULL for no values.
-    const scale = `${10n ** BigInt(/,(\d+)\)$/.exec(exact)?.[1] ?? "0")}`;
-    const [n, unscaled] = [columnExpression(count), expression`CAST(${total} * ${scale} AS HUGEINT)`];
-    return expression`CASE WHEN ${n} > 0 THEN CAST(${unscaled} AS DOUBLE) / (CAST(${n} AS DOUBLE) * ${scale}) END`;
+    const digits = /,(\d+)\)$/.exec(exact)?.[1] ?? "0";
+    const scale = `${10n ** BigInt(digits)}`;
+    const [n, unscaled] = [columnExpression(count), unscaledTotal(total, digits)];
+    return expression`CASE WHEN ${n} > 0 THEN CAST(${unscaled} AS DOUBLE) / (CAST(${n} AS DOUBLE) * CAST(${scale} AS DOUBLE)) END`;
   }
 
   private state(id: ColumnId, type: string, rule: StateRule, initial: Expression, name: string): ColumnId {

@@ -1,4 +1,4 @@
-import { type Ast, castTo, children, mapParts, text, textConstant, texts, walkAst } from "../sql/ast.js";
+import { type Ast, castTo, children, mapAst, mapParts, text, textConstant, texts, walkAst } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 
 /** Functions and SQL keywords that answer by the clock, with the type of their answer. */
@@ -31,15 +31,19 @@ export function usesTime(statement: Ast, functions: FunctionCatalog, columns: Re
 
 /** The statement with every question for the time answered by `instant`, a TIMESTAMPTZ literal's text. */
 export function pinTime(statement: Ast, instant: string, columns: ReadonlySet<string>): Ast {
-  const today = castTo(castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE"), "DATE");
-  return mapParts(statement, (node) => {
-    if (isAgeUntilToday(node))
-      return { ...node, children: [castTo(today, "TIMESTAMP"), ...children(node, "children")] };
+  const moment = castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE");
+  const pin = (node: Ast): Ast | undefined => {
+    if (isAgeUntilToday(node)) {
+      const parts = children(node, "children").map((part) => mapAst(part, pin));
+      return { ...node, children: [castTo(castTo(moment, "DATE"), "TIMESTAMP"), ...parts] };
+    }
     const name = timeName(node, columns);
     const type = name === undefined ? undefined : TIME_FUNCTIONS[name];
     if (type === undefined) return undefined;
-    return castTo(castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE"), type, text(node, "alias"));
-  });
+    // DuckDB has no cast from a moment to a time of day.
+    return castTo(type === "TIME" ? castTo(moment, "TIMESTAMP") : moment, type, text(node, "alias"));
+  };
+  return mapParts(statement, pin);
 }
 
 /** Lower-case names of all columns that sources have. */
