@@ -13,4 +13,6 @@ export {
 } from "./errors.js";
 export { type Lake, type OpenOptions, open } from "./lake.js";
 export type { LogFields, Logger } from "./logger.js";
+export { loadProject, type Project } from "./project/load.js";
+export { type Problem, ProjectError } from "./project/problems.js";
 export type * from "./types.js";

@@ -14,9 +14,12 @@ export function tableAtVersion(table: TableName, version: bigint): string {
 }
 
 /** Number of rows of a table at a snapshot. */
-export async function countAt(session: Session, table: TableName, version: bigint): Promise<bigint> {
-  const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${tableAtVersion(table, version)}`);
-  return row.n;
+export function countAt(session: Session, table: TableName, version: bigint): Promise<bigint> {
+  const from = tableAtVersion(table, version);
+  return session.remember(`count of ${from}`, async () => {
+    const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${from}`);
+    return row.n;
+  });
 }
 
 /** A table of the lake at one snapshot. */
@@ -37,7 +40,18 @@ export interface ColumnVersion {
 }
 
 /** The table of that name at a snapshot; undefined where there was none. Names compare without case. */
-export async function tableAt(
+export function tableAt(
+  session: Session,
+  engine: Engine,
+  name: TableName,
+  snapshot: bigint,
+): Promise<TableVersion | undefined> {
+  return session.remember(`form of ${tableAtVersion(name, snapshot)}`, () =>
+    readTable(session, engine, name, snapshot),
+  );
+}
+
+async function readTable(
   session: Session,
   engine: Engine,
   name: TableName,

@@ -86,6 +86,11 @@ export class Engine {
     }
   }
 
+  /** An open read of a SQLite catalog keeps every writer waiting, so there no reads are put together. */
+  get readsTogether(): boolean {
+    return !/^(ducklake:)?sqlite:/i.test(this.config.catalog);
+  }
+
   /** One of the catalog's own tables, quoted. */
   metadataTable(name: string): string {
     const database = `__ducklake_metadata_${LAKE_NAME}`;

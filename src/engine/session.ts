@@ -10,6 +10,8 @@ export type Parameter = string | number | bigint | boolean | null | readonly str
 export class Session {
   /** Statements sent so far; for tests and benchmarks that count round trips. */
   statements = 0;
+  private reading = false;
+  private readonly answers = new Map<string, Promise<unknown>>();
 
   constructor(
     readonly connection: DuckDBConnection,
@@ -61,8 +63,38 @@ export class Session {
     return row?.Count ?? 0n;
   }
 
+  /**
+   * Puts the statements that follow into one transaction, up to the next `endReading` or `transaction`: each would
+   * otherwise open and close one on the catalog, which costs more than most of them. Nothing of the lake may be
+   * written meanwhile, since reads of a table that its own transaction has written are not to be trusted.
+   */
+  async beginReading(): Promise<void> {
+    if (this.reading) return;
+    await this.run("BEGIN");
+    this.reading = true;
+  }
+
+  /** Ends what `beginReading` began; `keep: false` after an error, which has made the transaction useless. */
+  async endReading(keep = true): Promise<void> {
+    if (!this.reading) return;
+    this.reading = false;
+    if (keep) await this.run("COMMIT");
+    else await this.run("ROLLBACK").catch(() => undefined);
+  }
+
+  /** An answer that can't change while the session lives, such as anything about a snapshot, asked for once. */
+  remember<Answer>(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const known = this.answers.get(key);
+    if (known !== undefined) return known as Promise<Answer>;
+    const answer = ask();
+    this.answers.set(key, answer);
+    answer.catch(() => this.answers.delete(key));
+    return answer;
+  }
+
   /** Runs `work` in a transaction; any error rolls it back and goes on to the caller. */
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.endReading();
     await this.run("BEGIN");
     try {
       const result = await work();

@@ -2,7 +2,7 @@ import type { WindowState } from "../catalog/window.js";
 import { derive } from "../delta/derive.js";
 import { type Expression, type Relation, scansOf } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
-import type { ExplainNode, ExplainResult, ExplainTerm } from "../types.js";
+import type { ExplainNode, ExplainResult, ExplainTerm, Reason } from "../types.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { StoredView } from "../view/state.js";
@@ -19,13 +19,17 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
   return {
     view: view.name,
     strategy: plan === null || definition.refresh === "full" ? "recompute" : "incremental",
-    reasons: [...definition.reasons, ...(planned?.reason === null || planned === null ? [] : [planned.reason])],
+    reasons: allReasons(definition.reasons, planned?.reason ?? null),
     horizon: run.state.progress.get(view.name)?.horizon ?? null,
     plan: plan === null ? null : describe(plan.relation, definition.layout),
     terms: plan === null || planned === null ? [] : explainTerms(plan, planned, sources),
     recomputeSql:
       planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
   };
+}
+
+function allReasons(reasons: readonly Reason[], now: Reason | null): readonly Reason[] {
+  return now === null || reasons.some((reason) => reason.code === now.code) ? reasons : [...reasons, now];
 }
 
 /** Every source with a delta, as if each had changed: the terms of those that did not are shown as skipped. */

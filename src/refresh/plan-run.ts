@@ -25,9 +25,28 @@ export interface RunContext {
   readonly present: bigint;
   /** Where the views that this run has moved stand, by lower-case name. */
   readonly moved: Map<string, { readonly snapshot: bigint; readonly built: BuiltView }>;
+  /** In a dry run: the views that the run would move, by lower-case name. */
+  readonly moving: Set<string>;
 }
 
 export async function startRun(
+  session: Session,
+  engine: Engine,
+  tables: StateTables,
+  toSnapshot: bigint | undefined,
+): Promise<RunContext> {
+  if (engine.readsTogether) await session.beginReading();
+  try {
+    const run = await readRun(session, engine, tables, toSnapshot);
+    await session.endReading();
+    return run;
+  } catch (error) {
+    await session.endReading(false);
+    throw error;
+  }
+}
+
+async function readRun(
   session: Session,
   engine: Engine,
   tables: StateTables,
@@ -40,7 +59,7 @@ export async function startRun(
   const state = await tables.read(session);
   const [oldest = present] = state.cursors.map((cursor) => cursor.snapshot).sort((a, b) => (a < b ? -1 : 1));
   const history = await ChangeHistory.read(session, oldest, present);
-  return { session, engine, tables, state, history, horizon, instant, present, moved: new Map() };
+  return { session, engine, tables, state, history, horizon, instant, present, moved: new Map(), moving: new Set() };
 }
 
 /** One source of a view in a run: its window and what the catalog says of it. */

@@ -61,7 +61,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
     const began = performance.now();
     const once = async (attempt: number): Promise<ViewResult> => {
       // After a conflict the state is read anew: another run may have done the work already.
-      if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved };
+      if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved, moving: run.moving };
       const view = selectViews(run.state.views, [name]).at(-1);
       if (view === undefined) throw new ConflictError("moved", `View ${name} was dropped in the meantime.`);
       const upstream = upstreamOf(view).find((upstreamName) => failed.has(upstreamName.toLowerCase()));
@@ -137,17 +137,39 @@ function failure(view: string, error: unknown, elapsedMs: number): ViewResult {
   };
 }
 
+/** Refreshes one view; all its reading up to the commit is one transaction. */
 async function refreshView(run: RunContext, view: StoredView, runId: string, dryRun: boolean): Promise<ViewResult> {
+  if (run.engine.readsTogether) await run.session.beginReading();
+  try {
+    const result = await planAndWork(run, view, runId, dryRun);
+    await run.session.endReading();
+    return result;
+  } catch (error) {
+    await run.session.endReading(false);
+    throw error;
+  }
+}
+
+async function planAndWork(run: RunContext, view: StoredView, runId: string, dryRun: boolean): Promise<ViewResult> {
   const startedAt = performance.now();
   const planned = await planViewRun(run, view);
   const total = view.definition.plan === null ? 0 : scansOf(view.definition.plan.relation).length;
+  const followed = dryRun && upstreamOf(view).some((name) => run.moving.has(name.toLowerCase()));
+  if (planned.strategy === null && followed) {
+    const strategy = view.definition.plan === null || view.definition.refresh === "full" ? "recompute" : "incremental";
+    run.moving.add(view.name.toLowerCase());
+    return dryResult({ ...planned, strategy, reason: view.definition.reasons[0] ?? null }, total, run.moving);
+  }
   if (planned.strategy === null) {
     // A cursor whose snapshot was expired would cost a recompute at the next change; while nothing changed it can move.
     if (!dryRun && (await hasExpiredCursor(run, planned)))
       await new ViewWork(run, planned, runId, startedAt).moveCursors();
     return unchanged(planned, total);
   }
-  if (dryRun) return dryResult(planned, total);
+  if (dryRun) {
+    run.moving.add(view.name.toLowerCase());
+    return dryResult(planned, total, run.moving);
+  }
   const work = new ViewWork(run, planned, runId, startedAt);
   return readsLimits(planned) ? run.engine.readingLimits(run.session, () => work.run()) : work.run();
 }
@@ -180,10 +202,14 @@ function unchanged(planned: PlannedView, total: number): ViewResult {
   };
 }
 
-function dryResult(planned: PlannedView, total: number): ViewResult {
+function dryResult(planned: PlannedView, total: number, moving: ReadonlySet<string>): ViewResult {
   const { plan } = planned.view.definition;
   const changed = (name: string): boolean =>
-    planned.sources.some((source) => source.defined.name === name && source.state.kind !== "unchanged");
+    planned.sources.some(
+      ({ defined, state }) =>
+        defined.name === name &&
+        (state.kind !== "unchanged" || (defined.kind === "view" && moving.has(defined.table.toLowerCase()))),
+    );
   const ran =
     planned.strategy === "incremental" && plan !== null
       ? scansOf(plan.relation).filter((scan) => changed(scan.source)).length
@@ -241,6 +267,9 @@ class ViewWork {
     } catch (error) {
       const reason = incrementalFailure(error);
       if (reason === null) throw error;
+      const { session, engine } = this.context;
+      await session.endReading(false);
+      if (engine.readsTogether) await session.beginReading();
       return this.recompute(reason);
     }
   }
