@@ -46,6 +46,12 @@ function cuts(relation: Relation): string[] {
 const ONE: Pairs = [["{t.a}", "k1"]];
 const ranked = window(t, ["{t.a}"], { r: "rank() OVER (PARTITION BY {t.a} ORDER BY {t.b})" });
 
+const SEVERAL_ROWS: Relation = {
+  kind: "project",
+  input: t,
+  columns: [{ id: "x", expression: { ...sql("unnest([{t.a}, {t.b}])"), multipliesRows: true } }],
+};
+
 /** A relation, the keys it is cut by, and where the cut must end up. */
 const CASES: readonly (readonly [string, Relation, Pairs, readonly string[]])[] = [
   ["a table is cut itself", t, ONE, ["t.a → t"]],
@@ -54,6 +60,7 @@ const CASES: readonly (readonly [string, Relation, Pairs, readonly string[]])[] 
   ["through a projection of the column", project(t, { x: "{t.a}", y: "{t.b}" }), [["{x}", "k1"]], ["t.a → t"]],
   ["through a projection of an expression", project(t, { x: "{t.a} + {t.b}" }), [["{x}", "k1"]], ["t.a + t.b → t"]],
   ["not through a projection of a constant", project(t, { x: "1" }), [["{x}", "k1"]], ["x → project"]],
+  ["not through a projection that gives several rows for one", SEVERAL_ROWS, [["{x}", "k1"]], ["x → project"]],
   ["not for an expression over a projection", project(t, { x: "{t.a}" }), [["{x} + 1", "k1"]], ["x + 1 → project"]],
   [
     "two keys through a projection",
@@ -106,7 +113,13 @@ const CASES: readonly (readonly [string, Relation, Pairs, readonly string[]])[] 
     ],
     ["t.b, u.c → outer-join"],
   ],
-  ["above a full join", outerJoin("full", t, u, "{t.a} = {u.a}"), ONE, ["t.a → outer-join"]],
+  ["above a full join for a key of its left", outerJoin("full", t, u, "{t.a} = {u.a}"), ONE, ["t.a → outer-join"]],
+  [
+    "above a full join for a key of its right",
+    outerJoin("full", t, u, "{t.a} = {u.a}"),
+    [["{u.c}", "k1"]],
+    ["u.c → outer-join"],
+  ],
   ["through groups of the key", aggregate(t, { k: "{t.a}" }, { n: "count(*)" }), [["{k}", "k1"]], ["t.a → t"]],
   [
     "through groups of more than the key",

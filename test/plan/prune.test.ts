@@ -108,6 +108,12 @@ test("a window node without functions goes, and a filter stays", () => {
   });
 });
 
+test("a column that gives several rows for one stays, used or not", () => {
+  const elements = { id: "x", expression: { ...sql("unnest({t.b})"), multipliesRows: true } };
+  const several: Relation = { kind: "project", input: t, columns: [...project(t, { y: "{t.a}" }).columns, elements] };
+  expect(reads(prune(several, new Set(["y"])))).toEqual({ t: "a b" });
+});
+
 test("constant rows and the relation itself are left alone", () => {
   const rows = constant("VALUES (1, 2)", "x", "y");
   expect(prune(rows, new Set(["x"]))).toBe(rows);
