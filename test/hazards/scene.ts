@@ -2,7 +2,14 @@
 
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { expect } from "vitest";
-import { type Lake, open, type RefreshOptions, type RefreshResult, type ViewResult } from "../../src/index.js";
+import {
+  type Lake,
+  open,
+  type RefreshOptions,
+  type RefreshResult,
+  type ViewDefinition,
+  type ViewResult,
+} from "../../src/index.js";
 import { Reference } from "../oracle/reference.js";
 import { type LakeKind, type TempLake, tempLake } from "../setup/lake.js";
 
@@ -14,7 +21,7 @@ export interface SceneOptions {
 
 export class Scene implements AsyncDisposable {
   private reference: Reference | undefined;
-  private views: readonly string[] = [];
+  private definitions: readonly ViewDefinition[] = [];
 
   private constructor(
     readonly place: TempLake,
@@ -43,11 +50,15 @@ export class Scene implements AsyncDisposable {
 
   /** Defines the views, in the order in which they read each other, and builds them. */
   async define(views: Readonly<Record<string, string>>): Promise<void> {
-    const definitions = Object.entries(views).map(([name, sql]) => ({ name, sql }));
-    await this.lake.define(definitions);
-    this.views = definitions.map((definition) => definition.name);
-    this.reference = await Reference.create(await this.lake.connect(), this.lake.name, definitions);
+    this.definitions = Object.entries(views).map(([name, sql]) => ({ name, sql }));
+    await this.applyAgain();
+    this.reference = await Reference.create(await this.lake.connect(), this.lake.name, this.definitions);
     await this.refresh();
+  }
+
+  /** Defines the same views, against the tables as they are now. */
+  async applyAgain(): Promise<void> {
+    await this.lake.define(this.definitions);
   }
 
   /** Refreshes and compares every view with its query. */
@@ -61,7 +72,7 @@ export class Scene implements AsyncDisposable {
   async compare(result: RefreshResult): Promise<void> {
     const refreshed = result.views.map((view) => view.view);
     await this.reference?.evaluate(result.horizon, refreshed);
-    for (const view of this.views) expect(await this.reference?.compare(view), view).toBeNull();
+    for (const { name } of this.definitions) expect(await this.reference?.compare(name), name).toBeNull();
   }
 
   /** The first value of the first row. */
