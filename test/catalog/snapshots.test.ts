@@ -71,7 +71,7 @@ describe("the history of changes", () => {
     const end = await lake.now();
     const history = await ChangeHistory.read(lake.session, start, end);
     const keys = (from: bigint, to: bigint, table: bigint): string[] => [
-      ...(history.window(from, to).byTable.get(table)?.keys ?? []),
+      ...(history.window(from, to).byTable.get(table) ?? []),
     ];
     expect(keys(start, inserted, one)).toEqual(["inlined_insert"]);
     expect(keys(start, inserted, two)).toEqual([]);
@@ -124,7 +124,7 @@ describe("the history of changes", () => {
     const end = await lake.now();
     await history.extend(lake.session, end);
     await history.extend(lake.session, end);
-    expect([...(history.window(start, end).byTable.get(table)?.keys ?? [])]).toEqual(["inlined_insert"]);
+    expect([...(history.window(start, end).byTable.get(table) ?? [])]).toEqual(["inlined_insert"]);
     expect(history.window(start, end).incomplete).toBe(false);
   });
 });

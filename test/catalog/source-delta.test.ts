@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  loadSourceDelta,
-  type SourceDelta,
-  type SourceDeltaRequest,
-  tableAtVersion,
-  WEIGHT,
-} from "../../src/catalog/source-delta.js";
+import { loadSourceDelta, type SourceDelta, type SourceDeltaRequest, WEIGHT } from "../../src/catalog/source-delta.js";
+import { tableAtVersion } from "../../src/catalog/tables.js";
 import { quoteIdentifier } from "../../src/sql/quote.js";
 import { CatalogLake } from "./lake.js";
 

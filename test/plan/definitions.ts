@@ -54,7 +54,6 @@ export const NAMES = {
   "list comprehensions": "SELECT [x + a FOR x IN l IF x > 1] FROM t",
   "lambdas over structs": "SELECT list_transform([s], lambda s: s.y) FROM t",
   "method calls": "SELECT v.upper(), v.upper().lower(), l.list_transform(lambda x: x + b) FROM t",
-  "method calls on a qualified column": "SELECT t.v.upper() FROM t",
 };
 
 export const STARS = {
@@ -207,7 +206,6 @@ export const EXPRESSIONS = {
   "structs and maps":
     "SELECT {'p': a, 'q': s.x}, row(a, b), MAP {v: a}['v'], struct_pack(k := a) FROM t WHERE v IS NOT NULL",
   collations: "SELECT v FROM t WHERE v COLLATE NOCASE = 'V'",
-  "positional references": "SELECT #2 AS x, #1 AS y, v FROM t",
   "rows for each element of a list": "SELECT a, unnest(l) AS x FROM t",
   "rows for each element, of which none is used": "SELECT a FROM (SELECT a, unnest(l) AS x FROM t)",
   "groups of elements": "SELECT x, median(b), count(*) FROM (SELECT unnest(l) AS x, b FROM t) GROUP BY x",

@@ -92,6 +92,7 @@ describe("forms without a rule are told by a reason", () => {
     ["order_sensitive", "SELECT a, first(b) FROM t GROUP BY a"],
     ["order_sensitive", "SELECT a, list(b) FROM t GROUP BY a"],
     ["columns_expression", "SELECT COLUMNS('a|b') FROM t"],
+    ["positional_reference", "SELECT #2 AS x, a FROM t"],
     ["fixed_version", "SELECT a FROM t AT (VERSION => 1)"],
   ])("%s: %s", async (code, query) => {
     const result = await world.plan(query).catch(async (error: unknown) => {

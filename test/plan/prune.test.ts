@@ -109,7 +109,7 @@ test("a window node without functions goes, and a filter stays", () => {
 });
 
 test("a column that gives several rows for one stays, used or not", () => {
-  const elements = { id: "x", expression: { ...sql("unnest({t.b})"), multipliesRows: true } };
+  const elements = { id: "x", expression: { ...sql("unnest({t.b})"), multipliesRows: true as const } };
   const several: Relation = { kind: "project", input: t, columns: [...project(t, { y: "{t.a}" }).columns, elements] };
   expect(reads(prune(several, new Set(["y"])))).toEqual({ t: "a b" });
 });
