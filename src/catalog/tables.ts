@@ -32,7 +32,7 @@ export interface TableVersion {
 }
 
 /** A column's identity: one that is dropped and added again has another id. */
-export interface ColumnVersion {
+interface ColumnVersion {
   readonly name: string;
   readonly id: bigint;
   /** DuckLake's name for the type, fields of nested types included. */
@@ -101,13 +101,13 @@ export interface LakeObjects {
   readonly names: readonly string[];
 }
 
-export interface LakeTable {
+interface LakeTable {
   readonly schema: string;
   readonly table: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
-export interface LakeView {
+interface LakeView {
   readonly schema: string;
   readonly view: string;
   /** The query, without CREATE VIEW. */

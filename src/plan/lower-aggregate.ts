@@ -47,7 +47,7 @@ const ORDER_SENSITIVE = new Set([
   "reservoir_quantile",
 ]);
 
-export function isAggregateCall(functions: FunctionCatalog, node: Ast): boolean {
+function isAggregateCall(functions: FunctionCatalog, node: Ast): boolean {
   return node["class"] === "FUNCTION" && functions.aggregates.has(text(node, "function_name").toLowerCase());
 }
 

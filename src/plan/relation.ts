@@ -47,7 +47,7 @@ export interface DeltaScan {
 }
 
 /** Rows that no source can change: VALUES, constants, `range(…)`. `sql` is a query whose columns are named by the ids. */
-export interface Constant {
+interface Constant {
   readonly kind: "constant";
   readonly sql: string;
   readonly columns: readonly ColumnId[];
@@ -95,7 +95,7 @@ export interface SemiJoin {
 }
 
 /** The rows of `input` whose `columns` equal, NULL-safe, some row of `keys`. Every `pairs` entry is [input, key]. */
-export interface Restrict {
+interface Restrict {
   readonly kind: "restrict";
   readonly input: Relation;
   readonly keys: Relation;

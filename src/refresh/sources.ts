@@ -27,7 +27,7 @@ export interface RunSource {
 }
 
 /** The source's visible rows at a snapshot, as they stand in FROM. */
-export function sourceRows(source: RunSource, version: bigint): string {
+function sourceRows(source: RunSource, version: bigint): string {
   const table = tableAtVersion(source.table, version);
   return source.layout === null ? table : `(${visibleSelect(source.layout, table)})`;
 }

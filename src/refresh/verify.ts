@@ -11,11 +11,11 @@ import { visibleSelect } from "../view/visible.js";
 import { namedRows, pinnedStatement } from "./compute.js";
 import { selectViews } from "./order.js";
 import { planViewRun, startRun } from "./plan-run.js";
-import { errorResult } from "./run.js";
+import { errorResult } from "./results.js";
 import { type RunSource, statementSql } from "./sources.js";
 
 /** Floating-point columns are equal where they differ by no more than this share of the larger value. */
-export const FLOAT_TOLERANCE = 1e-9;
+const FLOAT_TOLERANCE = 1e-9;
 const SHOWN_DIFFERENCES = 20;
 const DIFFERENCES = "ivm_verify";
 const q = quoteIdentifier;

@@ -16,7 +16,7 @@ const KEPT = "ivm_kept";
 const q = quoteIdentifier;
 
 /** A source's new cursor. */
-export interface NewCursor {
+interface NewCursor {
   readonly source: string;
   readonly snapshot: bigint;
   readonly tableId: bigint;
@@ -37,7 +37,7 @@ export interface WriteInput {
   readonly record: RunRecord;
 }
 
-export interface RunRecord {
+interface RunRecord {
   readonly strategy: string;
   readonly reason: string | null;
   readonly sources: string;

@@ -34,7 +34,7 @@ export function renderConsolidated(
   return `SELECT ${[...names, `CAST(sum("weight") AS BIGINT) AS "weight"`].join(", ")}\nFROM (\n${indent(rows)}\n)${groups}\nHAVING sum("weight") <> 0`;
 }
 
-export function indent(sql: string): string {
+function indent(sql: string): string {
   return sql
     .split("\n")
     .map((line) => `  ${line}`)

@@ -63,7 +63,7 @@ export interface Layout {
 }
 
 /** The name under which `Layout.visible` scans the physical table. */
-export const DATA_SOURCE = "data";
+const DATA_SOURCE = "data";
 
 export const HELPER_PREFIX = "_ivm_";
 

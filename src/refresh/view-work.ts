@@ -1,0 +1,259 @@
+import { loadDifference, loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { tableAtVersion } from "../catalog/tables.js";
+import { IvmError } from "../errors.js";
+import { scansOf } from "../plan/relation.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { Reason, Strategy, ViewResult } from "../types.js";
+import { isLimited } from "../view/layout.js";
+import { visibleDelta, visibleSelect } from "../view/visible.js";
+import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
+import { DIFFERENCE } from "./difference.js";
+import { type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
+import { sourceResult } from "./results.js";
+import { requireSameColumns } from "./same-columns.js";
+import type { RunSource } from "./sources.js";
+import {
+  physicalName,
+  physicalTable,
+  TABLE_ALTERED,
+  type WriteInput,
+  type Written,
+  writeCursors,
+  writeDifference,
+  writeNew,
+} from "./write.js";
+
+/** A delta of more than this share of its source is dearer to maintain than to recompute. */
+const RECOMPUTE_SHARE = 0.5;
+/** Below so many changed rows the choice does not matter. */
+const SMALL_DELTA = 10_000n;
+
+/** Failures of an incremental refresh that a recompute does not have; null for all others. */
+function incrementalFailure(error: unknown): Reason | null {
+  if (!(error instanceof IvmError)) return null;
+  if (error.code === TABLE_ALTERED) {
+    return { code: TABLE_ALTERED, text: "something else has written to the view's physical table" };
+  }
+  // The sum of a change can leave a range that the sums before and after it are in.
+  if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
+    return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
+  }
+  return null;
+}
+
+/** The refresh of one view, from its windows to the commit. */
+export class ViewWork {
+  private readonly deltas = new Map<string, SourceDelta>();
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly planned: PlannedView,
+    private readonly runId: string,
+    private readonly startedAt: number,
+  ) {}
+
+  async run(): Promise<ViewResult> {
+    const { strategy, reason } = this.planned;
+    if (strategy === "initial") return this.build("initial", null);
+    if (strategy === "recompute") return this.recompute(reason);
+    try {
+      return await this.incremental();
+    } catch (error) {
+      const reason = incrementalFailure(error);
+      if (reason === null) throw error;
+      const { session, engine } = this.context;
+      await session.endReading(false);
+      if (engine.readsTogether) await session.beginReading();
+      return this.recompute(reason);
+    }
+  }
+
+  async moveCursors(): Promise<void> {
+    const total =
+      this.planned.view.definition.plan === null ? 0 : scansOf(this.planned.view.definition.plan.relation).length;
+    const written = await writeCursors(this.writeInput("incremental", null, { total, run: 0, skipped: total }));
+    const { built } = this.planned.view;
+    if (built !== null)
+      this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
+    await this.context.history.extend(this.context.session, written.snapshot);
+  }
+
+  private async incremental(): Promise<ViewResult> {
+    const { plan } = this.planned.view.definition;
+    const { built } = this.planned.view;
+    if (plan === null || built === null) throw new TypeError("an incremental refresh needs a plan and a table");
+    for (const source of this.planned.sources) {
+      if (source.state.kind === "changed") this.deltas.set(source.defined.name, await this.loadDelta(source));
+    }
+    const dear = this.costReason();
+    if (dear !== null) return this.recompute(dear);
+    const total = scansOf(plan.relation).length;
+    const ran = scansOf(plan.relation).filter((scan) => (this.deltas.get(scan.source)?.rows ?? 0n) > 0n).length;
+    const terms = { total, run: ran, skipped: total - ran };
+    let written: Written;
+    if (ran === 0) {
+      written = await writeCursors(this.writeInput("incremental", null, terms));
+    } else {
+      await computeIncremental(this.computeInput(), plan);
+      written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
+    }
+    return this.finish("incremental", null, terms, written, built.table);
+  }
+
+  private async recompute(reason: Reason | null): Promise<ViewResult> {
+    const { built, definition } = this.planned.view;
+    if (reason?.code === "source_schema_changed") await requireSameColumns(this.computeInput(), reason);
+    if (built === null) return this.build("recompute", reason);
+    const same = JSON.stringify(built.layout.columns) === JSON.stringify(definition.layout.columns);
+    if (!same) return this.build("recompute", reason);
+    // The same table may stand for other visible rows: another HAVING, another expression over the same state.
+    const rebuilt = built.fingerprint !== definition.fingerprint;
+    const terms = { total: 0, run: 0, skipped: 0 };
+    await computeRecompute(this.computeInput());
+    const written = await writeDifference(this.writeInput("recompute", reason, terms), built, rebuilt);
+    return this.finish("recompute", reason, terms, written, built.table);
+  }
+
+  private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
+    const terms = { total: 0, run: 0, skipped: 0 };
+    const rows = await physicalRows(this.computeInput());
+    const written = await writeNew(this.writeInput(strategy, reason, terms), rows, this.planned.view.built);
+    return this.finish(strategy, reason, terms, written, physicalName(this.planned.view.name));
+  }
+
+  private async loadDelta(source: PlannedSource): Promise<SourceDelta> {
+    const { session } = this.context;
+    const { state, from, layout } = source;
+    if (state.kind !== "changed" || from === null)
+      throw new TypeError("only a changed source with a cursor has a delta");
+    const target = this.deltaName(source.defined.name);
+    const used = usedColumns(this.planned.view, source.defined);
+    const request = { table: source.table, from, to: source.to, method: state.method, reason: state.reason, target };
+    if (layout === null) return loadSourceDelta(session, { ...request, columns: used });
+    if (isLimited(layout)) {
+      const [after, before] = [source.to, from].map((version) =>
+        visibleSelect(layout, tableAtVersion(source.table, version)),
+      );
+      const reason = {
+        code: "limited_view",
+        text: `${source.defined.name} has a LIMIT, so its rows before and after are compared`,
+      };
+      return {
+        ...(await loadDifference(session, target, used, after ?? "", before ?? "")),
+        method: "difference",
+        reason,
+      };
+    }
+    return loadSourceDelta(session, {
+      ...request,
+      columns: layout.columns.map((column) => column.name),
+      shape: { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) },
+    });
+  }
+
+  /** Names of temporary tables are by position: a source's own name may be too long or too odd. */
+  private deltaName(source: string): string {
+    return `ivm_delta_${this.planned.sources.findIndex((candidate) => candidate.defined.name === source) + 1}`;
+  }
+
+  private costReason(): Reason | null {
+    if (this.planned.view.definition.refresh === "incremental") return null;
+    for (const [name, delta] of this.deltas) {
+      if (delta.rows > SMALL_DELTA && Number(delta.rows) > RECOMPUTE_SHARE * Number(delta.sourceRows)) {
+        return {
+          code: "cost",
+          text: `${delta.rows} changed rows of ${name} against ${delta.sourceRows} rows in all: a recompute is cheaper`,
+        };
+      }
+    }
+    return null;
+  }
+
+  private computeInput(): ComputeInput {
+    const { definition, built } = this.planned.view;
+    const sources = new Map<string, RunSource>();
+    for (const source of this.planned.sources) {
+      const delta = this.deltas.get(source.defined.name);
+      const changed = delta !== undefined && delta.rows > 0n;
+      sources.set(source.defined.name, {
+        name: source.defined.name,
+        table: source.table,
+        layout: source.layout,
+        from: changed ? (source.from ?? source.to) : source.to,
+        to: source.to,
+        delta: changed ? this.deltaName(source.defined.name) : null,
+      });
+    }
+    return {
+      session: this.context.session,
+      definition,
+      sources,
+      table: physicalTable(this.context.tables, built?.table ?? physicalName(definition.name)),
+      instant: this.context.instant,
+    };
+  }
+
+  private writeInput(strategy: Strategy, reason: Reason | null, terms: ViewResult["terms"]): WriteInput {
+    const { context, planned } = this;
+    const sources = planned.sources.map((source) => ({
+      source: source.defined.name,
+      from: source.from === null ? null : String(source.from),
+      to: String(source.to),
+      delta: this.deltas.get(source.defined.name)?.method ?? null,
+      deltaReason: this.deltas.get(source.defined.name)?.reason?.code ?? null,
+      deltaRows: String(this.deltas.get(source.defined.name)?.rows ?? 0n),
+    }));
+    return {
+      session: context.session,
+      engine: context.engine,
+      state: context.tables,
+      definition: planned.view.definition,
+      before: planned.progress,
+      horizon: context.horizon,
+      runId: this.runId,
+      cursors: planned.sources.map((source) => ({
+        source: source.defined.name,
+        snapshot: source.to,
+        tableId: source.identity.id,
+        tableUuid: source.identity.uuid,
+      })),
+      record: {
+        strategy,
+        reason: reason === null ? null : `${reason.code}: ${reason.text}`,
+        sources: JSON.stringify(sources),
+        terms: JSON.stringify(terms),
+        startedAt: this.startedAt,
+      },
+    };
+  }
+
+  private async finish(
+    strategy: Strategy,
+    reason: Reason | null,
+    terms: ViewResult["terms"],
+    written: Written,
+    table: string,
+  ): Promise<ViewResult> {
+    const { view, sources } = this.planned;
+    this.context.moved.set(view.name.toLowerCase(), {
+      snapshot: written.snapshot,
+      built: { fingerprint: view.definition.fingerprint, layout: view.definition.layout, table },
+    });
+    await this.context.history.extend(this.context.session, written.snapshot);
+    for (const name of this.deltas.keys()) {
+      await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(this.deltaName(name))}`);
+    }
+    await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(DIFFERENCE)}`);
+    return {
+      view: view.name,
+      status: "refreshed",
+      strategy,
+      reason,
+      sources: sources.map((source) => sourceResult(source, this.deltas.get(source.defined.name) ?? null)),
+      terms,
+      rows: { inserted: written.inserted, deleted: written.deleted },
+      elapsedMs: 0,
+      error: null,
+    };
+  }
+}
