@@ -125,9 +125,3 @@ export function leaves(relation: Relation): string[] {
   if (relation.kind === "delta-scan") return [`Δ ${relation.alias}`];
   return inputsOf(relation).flatMap(leaves);
 }
-
-/** The kinds of nodes from the top to a leaf, always along the first input. */
-export function spine(relation: Relation): string[] {
-  const [first] = inputsOf(relation);
-  return [relation.kind, ...(first === undefined ? [] : spine(first))];
-}

@@ -13,7 +13,7 @@ import { type PlanResult, planView, type TypedColumn, type ViewPlan } from "../.
 
 /** Columns of a table, with DuckDB's names of their types. */
 export type Columns = Readonly<Record<string, string>>;
-export type Value = string | number | bigint | boolean | null;
+type Value = string | number | bigint | boolean | null;
 export type Row = readonly Value[];
 /** Rows by table. */
 export type Rows = Readonly<Record<string, readonly Row[]>>;
