@@ -28,8 +28,9 @@ export interface ComputeInput {
 export async function physicalRows(input: ComputeInput): Promise<string> {
   const { definition, session, sources } = input;
   const { layout } = definition;
-  if (layout.groups !== null) {
-    const rows = renderRelation(layout.groups.aggregate, new SourceLeaves(sources));
+  const relation = layout.groups?.aggregate ?? layout.rows;
+  if (relation !== null) {
+    const rows = renderRelation(relation, new SourceLeaves(sources));
     return `SELECT ${layout.columns.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`).join(", ")} FROM (\n${rows}\n)`;
   }
   const sql = await statementAtHorizon(session, pinnedStatement(definition, input.instant), sources);
@@ -69,10 +70,10 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
     await foldGroups({ ...input, layout, groups: layout.groups, plan, context, leaves });
     return;
   }
-  const terms = derive(plan.relation, context);
-  const sql = renderConsolidated(terms, plan.output, leaves);
+  const ids = layout.rows === null ? plan.output : layout.columns.map((column) => column.id);
+  const sql = renderConsolidated(derive(layout.rows ?? plan.relation, context), ids, leaves);
   const columns = layout.columns.map(
-    (column, index) => `${quoteIdentifier(plan.output[index] ?? "")} AS ${quoteIdentifier(column.name)}`,
+    (column, index) => `${quoteIdentifier(ids[index] ?? "")} AS ${quoteIdentifier(column.name)}`,
   );
   await input.session.run(
     `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(DIFFERENCE)} AS SELECT ${columns.join(", ")}, "weight" AS ${quoteIdentifier(WEIGHT)} FROM (\n${sql}\n)`,

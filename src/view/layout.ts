@@ -5,6 +5,7 @@ import {
   columnExpression,
   type Expression,
   expression,
+  inputsOf,
   type NamedExpression,
   outputOf,
   type Relation,
@@ -60,6 +61,11 @@ export interface Layout {
     /** Gives the physical rows from the sources. */
     readonly aggregate: Aggregate;
   } | null;
+  /**
+   * Set where the table holds more than the visible rows, which a LIMIT picks when the view is read: gives the
+   * physical rows from the sources. Null where groups are stored, or the visible rows themselves.
+   */
+  readonly rows: Relation | null;
 }
 
 /** The name under which `Layout.visible` scans the physical table. */
@@ -74,19 +80,58 @@ export type LayoutDraft = Omit<Layout, "columns"> & { readonly columns: readonly
 export function bagLayout(columns: readonly TypedColumn[]): LayoutDraft {
   const output = columns.map((column, index) => ({ ...column, id: `${column.name}#data${index + 1}` }));
   const physical = output.map((column) => ({ ...column, name: storedName(column.name) }));
-  return { columns: physical, visible: dataScan(physical), output, groups: null };
+  return { columns: physical, visible: dataScan(physical), output, groups: null, rows: null };
 }
 
 /** The layout for a plan: groups with state where the top is an aggregate, else a bag of rows. */
 export function layoutOf(plan: ViewPlan, visible: readonly TypedColumn[]): LayoutDraft {
   const top = peel(plan.relation);
-  return top === undefined ? bagLayout(visible) : groupLayout(plan, top, visible);
+  if (top !== undefined) return groupLayout(plan, top, visible);
+  const limited = splitAtLimit(plan.relation);
+  return limited === undefined ? bagLayout(visible) : limitLayout(plan, limited, visible);
 }
 
-/** True where a LIMIT stands above the rows that are not grouped: keeping all of them to show a few does not pay. */
+/** True where a LIMIT stands above rows that nothing has grouped: keeping all of them to show a few does not pay. */
 export function limitsRows(relation: Relation): boolean {
-  if (relation.kind === "limit") return peel(relation) === undefined;
-  return (relation.kind === "project" || relation.kind === "filter") && limitsRows(relation.input);
+  const limited = splitAtLimit(relation);
+  return limited !== undefined && !hasAggregate(limited.below);
+}
+
+function hasAggregate(relation: Relation): boolean {
+  return relation.kind === "aggregate" || inputsOf(relation).some(hasAggregate);
+}
+
+interface Limited {
+  /** The rows that the LIMIT picks among. */
+  readonly below: Relation;
+  readonly above: (input: Relation) => Relation;
+}
+
+/** Splits a plan below the lowest LIMIT that only projections, filters and limits stand above. */
+function splitAtLimit(relation: Relation): Limited | undefined {
+  if (relation.kind !== "project" && relation.kind !== "filter" && relation.kind !== "limit") return undefined;
+  const inner = splitAtLimit(relation.input);
+  if (inner !== undefined)
+    return { below: inner.below, above: (input) => ({ ...relation, input: inner.above(input) }) };
+  if (relation.kind !== "limit") return undefined;
+  return { below: relation.input, above: (input) => ({ ...relation, input }) };
+}
+
+/** All rows are kept; the user-facing view sorts and picks. */
+function limitLayout(plan: ViewPlan, limited: Limited, visible: readonly TypedColumn[]): LayoutDraft {
+  const shown = shownNames(plan, visible, limited.below);
+  const columns = outputOf(limited.below).map((id, index) => ({
+    id,
+    name: storedName(shown.get(id) ?? `${HELPER_PREFIX}column${index + 1}`),
+    type: plan.types[id] ?? "VARCHAR",
+  }));
+  return {
+    columns,
+    visible: limited.above(dataScan(columns)),
+    output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
+    groups: null,
+    rows: limited.below,
+  };
 }
 
 /** True where the visible rows are not linear in the physical ones, since a LIMIT picks among them. */
@@ -122,7 +167,7 @@ function peel(relation: Relation): Top | undefined {
 
 function groupLayout(plan: ViewPlan, top: Top, visible: readonly TypedColumn[]): LayoutDraft {
   const { aggregate } = top;
-  const shown = shownNames(plan, visible);
+  const shown = shownNames(plan, visible, aggregate);
   const builder = new StateBuilder(plan, shown);
   const keys = aggregate.keys.map((key, index) => {
     builder.column(key.id, shown.get(key.id) ?? `${HELPER_PREFIX}key${index + 1}`, plan.types[key.id] ?? "VARCHAR");
@@ -137,6 +182,7 @@ function groupLayout(plan: ViewPlan, top: Top, visible: readonly TypedColumn[]):
     visible: top.above(project),
     output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
     groups: { keys, states: builder.states, aggregate: { ...aggregate, calls: builder.calls } },
+    rows: null,
   };
 }
 
@@ -151,24 +197,25 @@ function dataScan(columns: readonly { readonly id: ColumnId; readonly name: stri
   };
 }
 
-/** Columns of the aggregate that are visible as they are keep their visible name in the physical table. */
-function shownNames(plan: ViewPlan, visible: readonly TypedColumn[]): Map<ColumnId, string> {
+/** Columns of the stored relation that are visible as they are keep their visible name in the physical table. */
+function shownNames(plan: ViewPlan, visible: readonly TypedColumn[], stored: Relation): Map<ColumnId, string> {
   const names = new Map<ColumnId, string>();
   plan.output.forEach((id, index) => {
-    const source = traceDown(plan.relation, id);
+    const source = traceDown(plan.relation, id, stored);
     const name = visible[index]?.name;
     if (source !== undefined && name !== undefined && !names.has(source)) names.set(source, name);
   });
   return names;
 }
 
-function traceDown(relation: Relation, id: ColumnId): ColumnId | undefined {
-  if (relation.kind === "filter" || relation.kind === "limit") return traceDown(relation.input, id);
+function traceDown(relation: Relation, id: ColumnId, stored: Relation): ColumnId | undefined {
+  if (relation === stored) return outputOf(relation).includes(id) ? id : undefined;
+  if (relation.kind === "filter" || relation.kind === "limit") return traceDown(relation.input, id, stored);
   if (relation.kind === "project") {
     const below = relation.columns.find((column) => column.id === id)?.expression.ref;
-    return below === undefined ? undefined : traceDown(relation.input, below);
+    return below === undefined ? undefined : traceDown(relation.input, below, stored);
   }
-  return outputOf(relation).includes(id) ? id : undefined;
+  return undefined;
 }
 
 const SMALL_INTEGERS = new Set([

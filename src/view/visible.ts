@@ -18,7 +18,7 @@ export function encode(column: PhysicalColumn): string {
 
 /** The view's visible rows from rows of its physical table (`from` stands in FROM). */
 export function visibleSelect(layout: Layout, from: string): string {
-  if (layout.groups === null) {
+  if (layout.groups === null && layout.rows === null) {
     const columns = layout.columns.map((column, index) => {
       const [value, name] = [decode(column), quoteIdentifier(layout.output[index]?.name ?? column.name)];
       return value === name ? value : `${value} AS ${name}`;

@@ -20,7 +20,13 @@ function view(name: string, ...upstream: readonly string[]): StoredView {
     refresh: "auto" as const,
     plan: null,
     reasons: [],
-    layout: { columns: [], visible: { kind: "constant" as const, sql: "", columns: [] }, output: [], groups: null },
+    layout: {
+      columns: [],
+      visible: { kind: "constant" as const, sql: "", columns: [] },
+      output: [],
+      groups: null,
+      rows: null,
+    },
     usesTime: false,
   };
   return { name, definition, built: null };
