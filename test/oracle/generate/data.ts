@@ -14,11 +14,17 @@ export class ChangeMaker {
     private readonly draw: Draw,
     private readonly tables: readonly Table[],
     private readonly extremes: boolean,
+    private readonly read: ReadonlySet<string>,
   ) {}
+
+  /** Mostly one that a view reads. */
+  private table(): Table {
+    return this.draw.weighted(this.tables.map((table) => [this.read.has(table.name) ? 6 : 1, table] as const));
+  }
 
   /** Rows that a table starts with; null for a table that starts empty. */
   initial(table: Table): Event | null {
-    if (this.draw.chance(12)) return null;
+    if (this.draw.chance(7)) return null;
     const insert = this.draw.chance(25) ? this.bulk(table) : this.insert(table, 12);
     return { kind: "transaction", statements: [insert] };
   }
@@ -30,10 +36,10 @@ export class ChangeMaker {
       [10, 3],
       [5, 5],
     ]);
-    const table = this.draw.pick(this.tables);
+    const table = this.table();
     const statements = Array.from({ length: count }, () => {
       // Several statements on one table in one transaction are the ones that go wrong.
-      return this.statement(this.draw.chance(60) ? table : this.draw.pick(this.tables));
+      return this.statement(this.draw.chance(60) ? table : this.table());
     });
     return { kind: "transaction", statements };
   }
@@ -43,12 +49,12 @@ export class ChangeMaker {
     const sql = (text: string): Statement => ({ kind: "sql", table: table.name, sql: text });
     const where = () => this.where(table);
     return this.draw.weighted<() => Statement>([
-      [34, () => this.insert(table, 5)],
+      [38, () => this.insert(table, 5)],
       [6, () => this.bulk(table)],
-      [22, () => sql(`DELETE FROM ${name} WHERE ${where()}`)],
+      [20, () => sql(`DELETE FROM ${name} WHERE ${where()}`)],
       [24, () => sql(`UPDATE ${name} SET ${this.assignments(table)} WHERE ${where()}`)],
       [4, () => sql(`INSERT INTO ${name} SELECT * FROM ${name} WHERE ${where()}`)],
-      [3, () => sql(`DELETE FROM ${name}`)],
+      [1, () => sql(`DELETE FROM ${name}`)],
       [2, () => sql(`UPDATE ${name} SET ${this.assignments(table)}`)],
       [2, () => sql(`DELETE FROM ${name} WHERE false`)],
       [2, () => sql(this.unchanged(table))],
@@ -74,7 +80,7 @@ export class ChangeMaker {
 
   private where(table: Table): string {
     const column = this.draw.pick(table.columns);
-    if (this.draw.chance(45)) {
+    if (this.draw.chance(65)) {
       return `${identifier(column.name)} = ${typedLiteral(this.draw, column.type).sql}`;
     }
     return printExpression(new ExpressionMaker(this.draw, atoms(table.columns)).condition(1));

@@ -42,7 +42,11 @@ export class ExpressionMaker {
     if (depth > 0 && this.draw.chance(25)) {
       const [a, b] = [this.condition(depth - 1), this.condition(depth - 1)];
       const bool = scalar("BOOLEAN");
-      return this.draw.pick([() => bool`(${a} AND ${b})`, () => bool`(${a} OR ${b})`, () => bool`(NOT (${a}))`])();
+      return this.draw.weighted([
+        [30, () => bool`(${a} AND ${b})`],
+        [50, () => bool`(${a} OR ${b})`],
+        [20, () => bool`(NOT (${a}))`],
+      ])();
     }
     return this.comparison(depth);
   }
@@ -57,27 +61,26 @@ export class ExpressionMaker {
       this.atoms.filter((atom) => !sameColumn(atom, left)),
     );
     const right = () => (this.draw.chance(60) ? typedLiteral(this.draw, type) : others.make(type, depth));
-    const options: (() => Call)[] = [
-      () => bool`(${left} = ${right()})`,
-      () => bool`(${left} <> ${right()})`,
-      () => bool`(${left} < ${right()})`,
-      () => bool`(${left} >= ${right()})`,
-      () => bool`(${left} IN (${right()}, ${right()}))`,
-      () => bool`(${left} NOT IN (${right()}, ${right()}))`,
-      () => bool`(${left} IS NULL)`,
-      () => bool`(${left} IS NOT NULL)`,
-      () => bool`(${left} IS DISTINCT FROM ${right()})`,
-      () => bool`(${left} IS NOT DISTINCT FROM ${right()})`,
+    // Conditions that most rows fail would leave most views empty.
+    const options: (readonly [number, () => Call])[] = [
+      [12, () => bool`(${left} = ${right()})`],
+      [14, () => bool`(${left} <> ${right()})`],
+      [10, () => bool`(${left} < ${right()})`],
+      [14, () => bool`(${left} >= ${right()})`],
+      [10, () => bool`(${left} IN (${right()}, ${right()}))`],
+      [8, () => bool`(${left} NOT IN (${right()}, ${right()}))`],
+      [5, () => bool`(${left} IS NULL)`],
+      [14, () => bool`(${left} IS NOT NULL)`],
+      [10, () => bool`(${left} IS DISTINCT FROM ${right()})`],
+      [5, () => bool`(${left} IS NOT DISTINCT FROM ${right()})`],
     ];
-    if (isOrdered(type)) options.push(() => bool`(${left} BETWEEN ${right()} AND ${right()})`);
+    if (isOrdered(type)) options.push([8, () => bool`(${left} BETWEEN ${right()} AND ${right()})`]);
     if (type === "VARCHAR") {
-      options.push(
-        () => bool`(${left} LIKE ${literal("VARCHAR", this.draw.pick(["'a%'", "'%b'", "'_'"]))})`,
-        () => bool`starts_with(${left}, ${right()})`,
-      );
+      const pattern = literal("VARCHAR", this.draw.pick(["'a%'", "'%b'", "'_'"]));
+      options.push([8, () => bool`(${left} LIKE ${pattern})`], [4, () => bool`starts_with(${left}, ${right()})`]);
     }
-    if (type === LIST) options.push(() => bool`list_contains(${left}, ${this.make("INTEGER", 0)})`);
-    return this.draw.pick(options)();
+    if (type === LIST) options.push([10, () => bool`list_contains(${left}, ${this.make("INTEGER", 0)})`]);
+    return this.draw.weighted(options)();
   }
 
   /** Forms that any type has. */

@@ -182,9 +182,9 @@ function joinPredicate(context: Context, left: Part, right: Part): Expression | 
   const { draw } = context;
   const bool = scalar("BOOLEAN");
   const pairs = left.atoms.flatMap((a) => right.atoms.filter((b) => b.type === a.type).map((b) => [a, b] as const));
-  const keys = pairs.filter(([a, b]) => a.name === "k" || b.name === "k" || a.type === "VARCHAR");
+  const keys = pairs.filter(([a]) => a.type === "INTEGER" || a.type === "VARCHAR");
   if (pairs.length === 0) return null;
-  const [a, b] = draw.pick(keys.length > 0 && draw.chance(70) ? keys : pairs);
+  const [a, b] = draw.pick(keys.length > 0 && draw.chance(85) ? keys : pairs);
   const equality = draw.weighted<() => Expression>([
     [70, () => bool`${a} = ${b}`],
     [8, () => bool`${b} = ${a}`],
@@ -201,7 +201,7 @@ function joinPredicate(context: Context, left: Part, right: Part): Expression | 
       () => literal("BOOLEAN", "true"),
     ])();
   }
-  if (!draw.chance(20)) return equality;
+  if (!draw.chance(12)) return equality;
   const more = new ExpressionMaker(draw, [...left.atoms, ...right.atoms]).condition(0);
   return bool`${equality} AND ${more}`;
 }

@@ -1,6 +1,7 @@
 /** Random scenarios: schema, views, and a history of changes and refreshes. */
 
 import type { Column } from "../ast.js";
+import { printQuery } from "../print.js";
 import type { Event, Scenario, Table, View } from "../scenario.js";
 import { type Context, FEATURES, type Feature, type Source } from "./context.js";
 import { ChangeMaker } from "./data.js";
@@ -49,8 +50,6 @@ const MAINTENANCE: readonly (readonly [number, string])[] = [
 
 export function makeScenario(draw: Draw): Scenario {
   const tables = makeTables(draw);
-  const changes = new ChangeMaker(draw, tables, draw.chance(30));
-  const setup = tables.map((table) => changes.initial(table)).filter((event) => event !== null);
   const sources: Source[] = tables.map((table) => ({
     path: draw.chance(5) ? ["main", table.name] : [table.name],
     columns: table.columns,
@@ -58,7 +57,7 @@ export function makeScenario(draw: Draw): Scenario {
     weight: 4,
   }));
   const plainViews: View[] = [];
-  if (draw.chance(8)) plainViews.push(addView(draw, sources, "plain1", 2));
+  if (draw.chance(8)) plainViews.push(addView(draw, sources, "plain1", 2, []));
   const views: View[] = [];
   const count = draw.weighted([
     [45, 1],
@@ -66,6 +65,10 @@ export function makeScenario(draw: Draw): Scenario {
     [20, 3],
   ]);
   for (let index = 1; index <= count; index++) views.push(addView(draw, sources, `v${index}`, 12));
+  const text = [...plainViews, ...views].map((view) => printQuery(view.query)).join(" ");
+  const read = new Set(tables.map((table) => table.name).filter((name) => text.includes(name)));
+  const changes = new ChangeMaker(draw, tables, draw.chance(30), read);
+  const setup = tables.map((table) => changes.initial(table)).filter((event) => event !== null);
   return {
     inlining: draw.pick([0, 10, null]),
     tables,
@@ -93,9 +96,14 @@ function makeTables(draw: Draw): Table[] {
 }
 
 /** Makes a view and lets later ones read it. */
-function addView(draw: Draw, sources: Source[], name: string, weight: number): View {
+function addView(
+  draw: Draw,
+  sources: Source[],
+  name: string,
+  weight: number,
   // With every operator in every view most would be recomputed, and the incremental rules would hardly be tested.
-  const features = draw.chance(62) ? [] : draw.sample(FEATURES, draw.integer(1, 2));
+  features: readonly Feature[] = draw.chance(62) ? [] : draw.sample(FEATURES, draw.integer(1, 2)),
+): View {
   const { view, size } = makeView(draw, sources, name, new Set(features));
   sources.push({ path: [name], columns: view.columns, size: Math.min(size, 150), weight });
   return view;

@@ -45,7 +45,7 @@ function makeWhere(context: Context, from: From): Expression | null {
   const { draw, features } = context;
   const subquery = features.has("subquery") ? (atoms: readonly Expression[]) => makeSubquery(context, atoms) : null;
   const conditions = [...from.conditions];
-  if (draw.chance(subquery === null ? 38 : 80)) {
+  if (draw.chance(subquery === null ? 30 : 80)) {
     conditions.push(new ExpressionMaker(draw, from.atoms, subquery).condition(1));
   }
   return conditions.reduce<Expression | null>(
@@ -138,7 +138,7 @@ function grouped(context: Context, from: From, want?: readonly SqlType[]): MadeS
     ...(shown.length > 0 ? shown : aggregates.slice(0, 1)),
   ];
   const { items, columns } = name(context, want === undefined ? draw.shuffle(made) : made);
-  const having = draw.chance(30) ? after.condition(1) : null;
+  const having = draw.chance(22) ? after.condition(1) : null;
   const sets = features.has("groupingSets") && keys.length > 0 && !all;
   const grouping: Grouping = all
     ? { kind: "all" }

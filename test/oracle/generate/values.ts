@@ -114,7 +114,7 @@ export function bulkValue(draw: Draw, type: SqlType): string {
 
 /** A literal that has the type in any expression. */
 export function typedLiteral(draw: Draw, type: SqlType): Literal {
-  if (draw.chance(8)) return literal(type, `CAST(NULL AS ${type})`);
+  if (draw.chance(4)) return literal(type, `CAST(NULL AS ${type})`);
   const { usual, bare } = domain(type);
   const sql = draw.pick(usual);
   return literal(type, bare === true ? sql : `CAST(${sql} AS ${type})`);
