@@ -14,5 +14,5 @@ for (const [name, value] of Object.entries(values)) {
 console.log(`${values.runs} histories from seed ${values.seed}`);
 process.env.IVM_FUZZ_RUNS = values.runs;
 process.env.IVM_FUZZ_SEED = values.seed;
-const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.fuzz.config.ts"];
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.fuzz.config.ts", "test/oracle/fuzz.ts"];
 process.exitCode = await run(process.execPath, vitest);

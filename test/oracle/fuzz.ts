@@ -5,6 +5,8 @@ import { checkSeeds, printTotals } from "./histories.js";
 
 const runs = Number(process.env["IVM_FUZZ_RUNS"]);
 const first = Number(process.env["IVM_FUZZ_SEED"]);
+const shrinkMs = Number(process.env["IVM_FUZZ_SHRINK_MS"] ?? 90_000);
+const maxFailures = Number(process.env["IVM_FUZZ_FAILURES"] ?? Number.POSITIVE_INFINITY);
 const folder = new URL("./regressions/", import.meta.url);
 
 /** Started by `npm run fuzz`, which checks the numbers. */
@@ -16,7 +18,8 @@ test(
     const totals = await checkSeeds({
       first,
       runs,
-      shrinkMs: 90_000,
+      shrinkMs,
+      maxFailures,
       onProgress: (_, outcome, so) => {
         done++;
         if (outcome.kind === "failed") console.log(`\n${printFailure(outcome.failure)}\n`);

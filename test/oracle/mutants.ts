@@ -1,0 +1,74 @@
+/**
+ * Breaks a rule on purpose and shows that the random histories notice: a check of the oracle, not of the library.
+ * Each mutant is one textual change to a copy of `src/`, listed in `mutants.json`. Started by `npm run mutants`, which takes long.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  /** Occurs once in the file. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const mutants: readonly Mutant[] = JSON.parse(await readFile(join(root, "test/oracle/mutants.json"), "utf8"));
+const runs = process.env["IVM_MUTANT_RUNS"] ?? "320";
+let copy = "";
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), "ducklake-ivm-mutants-"));
+  for (const name of ["src", "test", "infra", "package.json", "tsconfig.json", "vitest.fuzz.config.ts"]) {
+    await cp(join(root, name), join(copy, name), { recursive: true });
+  }
+  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+});
+
+afterAll(() => rm(copy, { recursive: true, force: true }));
+
+describe("the random histories notice that", () => {
+  test.each(mutants)(
+    "$name",
+    async ({ file, find, replace }) => {
+      const source = await readFile(join(root, file), "utf8");
+      expect(source.split(find), `${file} holds the text to change once`).toHaveLength(2);
+      await writeFile(
+        join(copy, file),
+        source.replace(find, () => replace),
+      );
+      try {
+        const output = await fuzz();
+        // Anything but a difference that the oracle saw, such as code that does not run at all, is no catch.
+        expect(output).toMatch(/rows \(\+ too many, - missing\)|physical_table_altered|were found\. Something else/);
+      } finally {
+        await writeFile(join(copy, file), source);
+      }
+    },
+    60 * 60_000,
+  );
+});
+
+/** Runs histories over the copy up to the first failure. */
+async function fuzz(): Promise<string> {
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.fuzz.config.ts", "test/oracle/fuzz.ts"];
+  const env = {
+    ...process.env,
+    IVM_FUZZ_RUNS: runs,
+    IVM_FUZZ_SEED: "1",
+    IVM_FUZZ_SHRINK_MS: "0",
+    IVM_FUZZ_FAILURES: "1",
+  };
+  const child = spawn(process.execPath, vitest, { cwd: copy, env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await once(child, "close");
+  return output;
+}
