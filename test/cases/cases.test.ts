@@ -80,6 +80,7 @@ async function withLake(
   await oneByOne(writer, setup);
   await lake.define(definitions);
   await use(lake, writer);
+  writer.closeSync();
 }
 
 async function refreshTo(lake: Lake, writer: DuckDBConnection, rows: readonly Row[]): Promise<void> {

@@ -95,6 +95,7 @@ export class Scene implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.writer.closeSync();
     await this.lake.close();
     await this.place.cleanup();
   }

@@ -17,13 +17,16 @@ export interface RunRecord {
 export async function runHistory(history: History): Promise<RunRecord> {
   await using place = await tempLake();
   const lake = await open({ ...place.config, engine: { threads: 1 } });
+  const [writer, oracle] = [await lake.connect(), await lake.connect()];
   try {
-    const run = new Run(lake, history, await lake.connect());
-    await run.setUp(await lake.connect());
+    const run = new Run(lake, history, writer);
+    await run.setUp(oracle);
     for (const [index, event] of history.events.entries()) await run.apply(event, `event ${index + 1}`);
     await run.settle();
     return run.record;
   } finally {
+    writer.closeSync();
+    oracle.closeSync();
     await lake.close();
   }
 }
