@@ -18,6 +18,9 @@ import { TABLE_TYPES, typedLiteral } from "./values.js";
 
 const MANY_ROWS = 1200;
 
+/** Every table of a lake has these, though no star shows them, so such a name is never unique in a join. */
+const HIDDEN = new Set(["rowid", "snapshot_id"]);
+
 export interface From {
   readonly inputs: readonly Input[];
   readonly atoms: readonly ColumnReference[];
@@ -77,8 +80,7 @@ export function makeFrom(context: Context, maxInputs = 5): From {
 function withMerged(part: Part): ColumnReference[] {
   const merged = part.atoms.filter((atom, index) => {
     const first = part.atoms.findIndex((other) => other.name === atom.name) === index;
-    // Every table has a hidden rowid, so that name is never unique.
-    return first && part.names.get(atom.name) === 1 && atom.name !== "rowid";
+    return first && part.names.get(atom.name) === 1 && !HIDDEN.has(atom.name);
   });
   return [...part.atoms, ...merged.map((atom) => ({ ...atom, relation: null }))];
 }
