@@ -31,7 +31,7 @@ export class World implements AsyncDisposable {
     private readonly plain: PlainReader | undefined,
     /** What another program would use to change the lake. */
     readonly writer: DuckDBConnection,
-    private readonly oracle: Oracle,
+    readonly oracle: Oracle,
   ) {}
 
   static async start(kind: LakeKind, overrides: Partial<LakeConfig> = {}): Promise<World> {
@@ -45,6 +45,7 @@ export class World implements AsyncDisposable {
       return new World(kind, place, config, lake, undefined, await lake.connect(), oracle);
     }
     const plain = await PlainReader.attach(config, OTHER);
+    if (config.engine?.threads !== undefined) await plain.connection.run(`SET threads = ${config.engine.threads}`);
     const oracle = await Oracle.create(await plain.connect(), OTHER, schemas);
     return new World(kind, place, config, lake, plain, plain.connection, oracle);
   }

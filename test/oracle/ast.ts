@@ -49,13 +49,13 @@ export interface Subquery {
 
 export type Expression = ColumnReference | Literal | Call | Subquery;
 
-export interface TableInput {
+interface TableInput {
   readonly kind: "table";
   readonly path: readonly string[];
   readonly alias: string | null;
 }
 
-export interface DerivedInput {
+interface DerivedInput {
   readonly kind: "derived";
   readonly query: Query;
   readonly alias: string;
@@ -85,7 +85,7 @@ export interface ExpressionItem {
   readonly alias: string | null;
 }
 
-export interface StarItem {
+interface StarItem {
   readonly kind: "star";
   readonly sql: string;
 }
@@ -116,7 +116,7 @@ export interface Select {
   readonly qualify: Expression | null;
 }
 
-export interface Values {
+interface Values {
   readonly kind: "values";
   readonly rows: readonly (readonly Expression[])[];
 }

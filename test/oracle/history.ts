@@ -10,7 +10,7 @@ export type HistoryEvent =
   /** `views`: with everything that they read; all where null. `toMark`: the horizon is the last mark. */
   | { readonly kind: "refresh"; readonly views: readonly string[] | null; readonly toMark: boolean };
 
-export interface HistoryView {
+interface HistoryView {
   readonly name: string;
   readonly sql: string;
   readonly refresh: "auto" | "incremental" | "full";

@@ -1,0 +1,4 @@
+import { endToEnd } from "./suite.js";
+
+endToEnd("duckdb", "folder");
+endToEnd("duckdb", "s3");

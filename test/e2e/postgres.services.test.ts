@@ -1,0 +1,4 @@
+import { endToEnd } from "./suite.js";
+
+endToEnd("postgres", "folder");
+endToEnd("postgres", "s3");

@@ -1,0 +1,4 @@
+import { endToEnd } from "./suite.js";
+
+endToEnd("sqlite", "folder");
+endToEnd("sqlite", "s3");
