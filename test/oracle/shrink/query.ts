@@ -112,7 +112,7 @@ function* smallerJoin(join: JoinInput): Generator<Input> {
     yield { ...join, condition: { ...condition, predicate } };
 }
 
-export function* smallerExpression(expression: Expression): Generator<Expression> {
+function* smallerExpression(expression: Expression): Generator<Expression> {
   if (expression.kind === "column" || expression.kind === "literal") return;
   if (expression.kind === "subquery") {
     yield literal("BOOLEAN", "true");
