@@ -7,12 +7,10 @@ export type HistoryEvent =
   | { readonly kind: "maintenance"; readonly sql: string }
   /** Remembers the current snapshot for a later refresh. */
   | { readonly kind: "mark" }
-  /** Defines a view anew; the next refresh that takes it in rebuilds it. */
-  | { readonly kind: "define"; readonly view: HistoryView }
   /** `views`: with everything that they read; all where null. `toMark`: the horizon is the last mark. */
   | { readonly kind: "refresh"; readonly views: readonly string[] | null; readonly toMark: boolean };
 
-export interface HistoryView {
+interface HistoryView {
   readonly name: string;
   readonly sql: string;
   readonly refresh: "auto" | "incremental" | "full";
@@ -34,13 +32,9 @@ export function printHistory(history: History): string {
     lines.push(`CALL lake.set_option('data_inlining_row_limit', ${history.inlining});`);
   }
   for (const event of history.setup) lines.push(...printEvent(event));
-  for (const view of history.views) lines.push(printDefinition(view));
+  for (const view of history.views) lines.push(`-- define ${view.name} (refresh: ${view.refresh}): ${view.sql};`);
   for (const event of history.events) lines.push(...printEvent(event));
   return lines.join("\n");
-}
-
-function printDefinition(view: HistoryView): string {
-  return `-- define ${view.name} (refresh: ${view.refresh}): ${view.sql};`;
 }
 
 function printEvent(event: HistoryEvent): string[] {
@@ -50,8 +44,6 @@ function printEvent(event: HistoryEvent): string[] {
       return ["BEGIN;", ...event.sql.map((sql) => `${sql};`), "COMMIT;"];
     case "maintenance":
       return [`${event.sql};`];
-    case "define":
-      return [printDefinition(event.view)];
     case "mark":
       return ["-- mark this snapshot"];
     case "refresh": {
@@ -59,9 +51,4 @@ function printEvent(event: HistoryEvent): string[] {
       return [`-- refresh${views}${event.toMark ? " to the marked snapshot" : ""}, compare`];
     }
   }
-}
-
-/** The definitions after some of them were defined anew. */
-export function withView(views: readonly HistoryView[], changed: HistoryView): HistoryView[] {
-  return views.map((view) => (view.name === changed.name ? changed : view));
 }

@@ -1,7 +1,7 @@
 /** Plain DuckDB, with no lake in sight: tells valid histories from invalid ones before anything is tested. */
 
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { type History, type HistoryEvent, type HistoryView, withView } from "./history.js";
+import type { History, HistoryEvent } from "./history.js";
 import { identifier } from "./print.js";
 
 const MANY_ROWS = 2000;
@@ -38,25 +38,22 @@ export async function examine(history: History, checkOrder = false): Promise<Obj
 async function run(connection: DuckDBConnection, history: History, checkOrder: boolean): Promise<Objection | null> {
   for (const event of history.setup) await apply(connection, event);
   const names = history.views.map((view) => view.name);
-  const unknown = history.events.some((event) => {
-    if (event.kind === "define") return !names.includes(event.view.name);
-    return event.kind === "refresh" && event.views?.some((view) => !names.includes(view));
-  });
-  if (unknown) return { kind: "invalid", text: "an event names a view that is not defined" };
-  let { views } = history;
+  const unknown = history.events.some(
+    (event) => event.kind === "refresh" && event.views?.some((view) => !names.includes(view)),
+  );
+  if (unknown) return { kind: "invalid", text: "a refresh names a view that is not defined" };
   for (const event of history.events) {
-    if (event.kind === "define") views = withView(views, event.view);
     if (event.kind !== "refresh") {
       await apply(connection, event);
       continue;
     }
-    for (const view of views) {
+    for (const view of history.views) {
       await connection.run(`CREATE OR REPLACE TABLE ${identifier(view.name)} AS ${view.sql}`);
       const rows = await count(connection, `FROM ${identifier(view.name)}`);
       if (rows > MANY_ROWS) return { kind: "large", text: `${view.name} has ${rows} rows` };
     }
     if (!checkOrder) continue;
-    const view = await firstUnstable(connection, views);
+    const view = await firstUnstable(connection, history);
     if (view !== null) return { kind: "unstable", text: `${view} depends on the order of rows` };
   }
   return null;
@@ -68,8 +65,8 @@ async function apply(connection: DuckDBConnection, event: HistoryEvent): Promise
 }
 
 /** Evaluates the views again over tables whose rows lie in another order. */
-async function firstUnstable(connection: DuckDBConnection, views: readonly HistoryView[]): Promise<string | null> {
-  const held = new Set(views.map((view) => view.name));
+async function firstUnstable(connection: DuckDBConnection, history: History): Promise<string | null> {
+  const held = new Set(history.views.map((view) => view.name));
   const tables = await connection.runAndReadAll(
     "SELECT table_name FROM duckdb_tables() WHERE database_name = current_catalog() AND schema_name = 'main'",
   );
@@ -82,7 +79,7 @@ async function firstUnstable(connection: DuckDBConnection, views: readonly Histo
     const table = identifier(String(name));
     await connection.run(`CREATE OR REPLACE TABLE ${table} AS FROM ${table} ORDER BY rowid DESC`);
   }
-  for (const { name, sql } of views) {
+  for (const { name, sql } of history.views) {
     await connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${sql}`);
     const [a, b] = [`FROM held.${identifier(name)}`, `FROM main.${identifier(name)}`];
     if ((await count(connection, `FROM ((${a} EXCEPT ALL ${b}) UNION ALL (${b} EXCEPT ALL ${a}))`)) > 0) return name;

@@ -16,7 +16,7 @@ export class Reference {
   private constructor(
     private readonly connection: DuckDBConnection,
     private readonly lake: string,
-    private views: readonly ReferenceView[],
+    private readonly views: readonly ReferenceView[],
     private readonly ordinaryViews: readonly string[],
   ) {}
 
@@ -36,11 +36,6 @@ export class Reference {
     await connection.run("USE oracle");
     await connection.run("CREATE SCHEMA held");
     return new Reference(connection, lake, views, ordinaryViews);
-  }
-
-  /** Takes other definitions from now on; what is held stays. */
-  define(views: readonly ReferenceView[]): void {
-    this.views = views;
   }
 
   /** Evaluates the definitions at the snapshot, and holds the answers of the given views for comparison. */

@@ -3,7 +3,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type Lake, open, type RefreshOptions, type RefreshResult } from "../../src/index.js";
 import { tempLake } from "../setup/lake.js";
-import { type History, type HistoryEvent, type HistoryView, withView } from "./history.js";
+import type { History, HistoryEvent } from "./history.js";
 import { Reference } from "./reference.js";
 
 /** The library did something else than DuckDB. */
@@ -35,15 +35,12 @@ class Run {
   readonly record: RunRecord = { refreshes: [] };
   private mark: bigint | null = null;
   private reference: Reference | null = null;
-  private views: readonly HistoryView[];
 
   constructor(
     private readonly lake: Lake,
     private readonly history: History,
     private readonly writer: DuckDBConnection,
-  ) {
-    this.views = history.views;
-  }
+  ) {}
 
   async setUp(oracle: DuckDBConnection): Promise<void> {
     const { inlining, setup, views } = this.history;
@@ -62,12 +59,6 @@ class Run {
       case "maintenance":
         await this.writer.run(event.sql);
         return;
-      case "define": {
-        this.views = withView(this.views, event.view);
-        this.reference?.define(this.views);
-        await called("define", () => this.lake.define(this.views));
-        return;
-      }
       case "mark":
         this.mark = await this.snapshot();
         return;
@@ -107,11 +98,11 @@ class Run {
     }
     if (result.horizon !== horizon) throw new Mismatch(`${place}: horizon ${result.horizon}, expected ${horizon}`);
     const refreshed = result.views.map((view) => view.view);
-    for (const view of views ?? this.views.map((each) => each.name)) {
+    for (const view of views ?? this.history.views.map((each) => each.name)) {
       if (!refreshed.includes(view)) throw new Mismatch(`${place}: ${view} is not in the result`);
     }
     await this.reference?.evaluate(horizon, refreshed);
-    for (const { name } of this.views) {
+    for (const { name } of this.history.views) {
       const difference = await this.reference?.compare(name);
       if (difference === null || difference === undefined) continue;
       const how = result.views.find((view) => view.view === name);

@@ -1,7 +1,7 @@
 /** A random test: tables, views over them and what happens to them. The generators make it and the shrinker cuts it. */
 
 import type { Column, Query } from "./ast.js";
-import type { History, HistoryEvent, HistoryView } from "./history.js";
+import type { History, HistoryEvent } from "./history.js";
 import { identifier, path, printQuery } from "./print.js";
 
 export type Statement =
@@ -30,8 +30,7 @@ export interface View {
 
 export type Event =
   | { readonly kind: "transaction"; readonly statements: readonly Statement[] }
-  | { readonly kind: "define"; readonly view: View }
-  | Exclude<HistoryEvent, { kind: "transaction" } | { kind: "define" }>;
+  | Exclude<HistoryEvent, { kind: "transaction" }>;
 
 export interface Scenario {
   readonly inlining: number | null;
@@ -61,17 +60,12 @@ export function toHistory(scenario: Scenario): History {
       ...scenario.setup.map(toEvent),
       ...plain.map((sql): HistoryEvent => ({ kind: "transaction", sql: [sql] })),
     ],
-    views: scenario.views.map(toView),
+    views: scenario.views.map((view) => ({ name: view.name, sql: printQuery(view.query), refresh: view.refresh })),
     events: scenario.events.map(toEvent),
   };
 }
 
-function toView(view: View): HistoryView {
-  return { name: view.name, sql: printQuery(view.query), refresh: view.refresh };
-}
-
 function toEvent(event: Event): HistoryEvent {
-  if (event.kind === "define") return { kind: "define", view: toView(event.view) };
   if (event.kind !== "transaction") return event;
   return { kind: "transaction", sql: event.statements.map(printStatement) };
 }

@@ -64,14 +64,8 @@ export function makeScenario(draw: Draw): Scenario {
     [35, 2],
     [20, 3],
   ]);
-  for (let index = 1; index < count; index++) views.push(addView(draw, sources, `v${index}`, 12));
-  // Nothing reads the last view, so it can be defined anew with any other columns.
-  const below = [...sources];
-  views.push(addView(draw, sources, `v${count}`, 12));
-  const later = draw.chance(10) ? addView(draw, below, `v${count}`, 12) : null;
-  const text = [...plainViews, ...views, ...(later === null ? [] : [later])]
-    .map((view) => printQuery(view.query))
-    .join(" ");
+  for (let index = 1; index <= count; index++) views.push(addView(draw, sources, `v${index}`, 12));
+  const text = [...plainViews, ...views].map((view) => printQuery(view.query)).join(" ");
   const read = new Set(tables.map((table) => table.name).filter((name) => text.includes(name)));
   const changes = new ChangeMaker(draw, tables, draw.chance(30), read);
   const setup = tables.map((table) => changes.initial(table)).filter((event) => event !== null);
@@ -81,7 +75,7 @@ export function makeScenario(draw: Draw): Scenario {
     plainViews,
     views,
     setup,
-    events: redefined(draw, makeEvents(draw, changes, views), later),
+    events: makeEvents(draw, changes, views),
   };
 }
 
@@ -174,9 +168,4 @@ function makeEvents(draw: Draw, changes: ChangeMaker, views: readonly View[]): E
     events.push({ kind: "refresh", views: only, toMark: toMark && draw.chance(70) });
   }
   return events;
-}
-
-/** Puts the new definition somewhere after the first refresh. */
-function redefined(draw: Draw, events: readonly Event[], view: View | null): readonly Event[] {
-  return view === null ? events : events.toSpliced(draw.integer(1, events.length - 1), 0, { kind: "define", view });
 }

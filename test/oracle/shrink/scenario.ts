@@ -29,7 +29,6 @@ function* smallerEvent(event: Event): Generator<Event> {
     if (event.toMark) yield { ...event, toMark: false };
     if (event.views !== null) yield { ...event, views: null };
   }
-  if (event.kind === "define") for (const view of smallerView(event.view)) yield { ...event, view };
   if (event.kind !== "transaction") return;
   for (const statements of fewer(event.statements, 1)) yield { ...event, statements };
   for (const statements of each(event.statements, smallerStatement)) yield { ...event, statements };
