@@ -5,8 +5,8 @@ import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import type { DeltaScan, Scan, ScanColumn } from "../plan/relation.js";
 import type { LeafRenderer } from "../render/relation.js";
-import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
-import { parseSelect, printStatement } from "../sql/parse.js";
+import { type Ast, baseTable, commonTable, text } from "../sql/ast.js";
+import { printOver, subqueryName } from "../sql/parse.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
 import { replaceSources } from "../view/bind.js";
 import type { Layout } from "../view/layout.js";
@@ -69,18 +69,18 @@ export async function statementSql(
   sources: ReadonlyMap<string, RunSource>,
   rows: (source: RunSource) => { table: TableName; version: bigint } | { select: string },
 ): Promise<string> {
-  const subqueries = new Map<string, Ast>();
+  const queries: string[] = [];
+  const names = new Map<string, string>();
   for (const source of sources.values()) {
     const read = rows(source);
-    if ("select" in read) subqueries.set(source.name, await parseSelect(session, read.select, { view: source.name }));
+    if ("select" in read) names.set(source.name, subqueryName(queries.push(read.select) - 1));
   }
   const replaced = replaceSources(statement, (name, node) => {
     const source = sources.get(name);
     if (source === undefined) throw new TypeError(`the statement reads ${name}, which is no source of the view`);
     const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
-    const subquery = subqueries.get(name);
-    if (subquery !== undefined)
-      return subqueryTable(subquery, text(node, "alias") || text(node, "table_name"), aliases);
+    const query = names.get(name);
+    if (query !== undefined) return commonTable(query, text(node, "alias") || text(node, "table_name"), aliases);
     const read = rows(source);
     if ("select" in read) throw new TypeError("unreachable: a subquery was made for this source");
     const own = node["at_clause"];
@@ -89,7 +89,7 @@ export async function statementSql(
     // An AT of the author's own names one fixed state, whatever the horizon.
     return { ...table, column_name_alias: aliases, ...(own === null || own === undefined ? {} : { at_clause: own }) };
   });
-  return printStatement(session, replaced);
+  return printOver(session, replaced, queries);
 }
 
 /** The statement over the sources at the end of their windows. */

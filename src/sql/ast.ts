@@ -162,6 +162,11 @@ export function baseTable(path: { catalog: string; schema: string; table: string
   };
 }
 
+/** A table that a common table expression of the whole statement stands for. */
+export function commonTable(name: string, alias: string, columnNames: readonly string[]): Ast {
+  return { ...baseTable({ catalog: "", schema: "", table: name }, alias), column_name_alias: columnNames };
+}
+
 /** A subquery in FROM, from a whole statement as `parseSelect` gives it. */
 export function subqueryTable(statement: Ast, alias: string, columnNames: readonly string[]): Ast {
   return {

@@ -13,6 +13,7 @@ import {
   textConstant,
 } from "./ast.js";
 import { parseJson, printJson } from "./json.js";
+import { quoteIdentifier } from "./quote.js";
 
 /** Where SQL text comes from, for error messages. */
 export interface SqlOrigin {
@@ -87,6 +88,22 @@ export async function printStatement(session: Session, statement: Ast): Promise<
   const json = printJson({ error: false, statements: [spellCrossJoins(typeDoubles(statement))] });
   const row = await session.row<{ sql: string }>("SELECT json_deserialize_sql($1::JSON) AS sql", [json]);
   return row.sql;
+}
+
+/**
+ * Prints a statement some of whose tables (see `subqueryName`) stand for queries, given as text: types such as an ENUM
+ * inside a STRUCT have no form in the syntax tree, so these queries can't be put into it.
+ */
+export async function printOver(session: Session, statement: Ast, queries: readonly string[]): Promise<string> {
+  const sql = await printStatement(session, statement);
+  if (queries.length === 0) return sql;
+  const tables = queries.map((query, index) => `${quoteIdentifier(subqueryName(index))} AS (\n${query}\n)`);
+  return `WITH ${tables.join(", ")} SELECT * FROM (${sql})`;
+}
+
+/** The table that stands for the query of this index. */
+export function subqueryName(index: number): string {
+  return `ivm query ${index + 1}`;
 }
 
 /** DuckDB prints a double as a decimal, which is another type and another value when it is read again. */

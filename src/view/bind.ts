@@ -269,7 +269,7 @@ export function replaceSources(statement: Ast, replace: (source: string, node: A
     if (source === "") return undefined;
     const { ivm_source, ivm_schema, ivm_catalog, ...plain } = node;
     const result = replace(source, plain);
-    if (result["type"] !== "BASE_TABLE")
+    if (text(result, "schema_name") === "")
       replaced.push({ schema: text(node, "ivm_schema"), table: text(node, "table_name") });
     return result;
   };

@@ -3,10 +3,10 @@ import type { LakeObjects } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { DefinitionError, IvmError } from "../errors.js";
-import { type Ast, baseTable, subqueryTable, text } from "../sql/ast.js";
+import { type Ast, baseTable, commonTable, text } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { printJson } from "../sql/json.js";
-import { parseSelect, printStatement, type SqlOrigin, subjectOf } from "../sql/parse.js";
+import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, ViewDefinition } from "../types.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
@@ -203,16 +203,13 @@ async function describe(
   sources: readonly DefinedSource[],
   origin: SqlOrigin,
 ): Promise<TypedColumn[]> {
-  const standIns = new Map<string, Ast>();
-  for (const source of sources) {
-    if (source.kind === "view") standIns.set(source.name, await standIn(session, source.columns, origin));
-  }
+  const views = sources.filter((source) => source.kind === "view");
   const replaced = replaceSources(statement, (name, node) => {
     const source = sources.find((candidate) => candidate.name === name);
     const alias = text(node, "alias") || text(node, "table_name");
     const aliases = (node["column_name_alias"] as readonly string[] | undefined) ?? [];
-    const subquery = standIns.get(name);
-    if (subquery !== undefined) return subqueryTable(subquery, alias, aliases);
+    const view = views.findIndex((candidate) => candidate.name === name);
+    if (view >= 0) return commonTable(subqueryName(view), alias, aliases);
     const path = { catalog: LAKE_NAME, schema: source?.schema ?? "main", table: source?.table ?? "" };
     return {
       ...node,
@@ -221,7 +218,11 @@ async function describe(
       at_clause: node["at_clause"] ?? null,
     };
   });
-  const sql = await printStatement(session, replaced);
+  const sql = await printOver(
+    session,
+    replaced,
+    views.map((view) => standIn(view.columns)),
+  );
   let described: { column_name: string; column_type: string }[];
   try {
     described = await session.rows(`DESCRIBE ${sql}`);
@@ -243,9 +244,9 @@ async function describe(
   return columns;
 }
 
-async function standIn(session: Session, columns: readonly TypedColumn[], origin: SqlOrigin): Promise<Ast> {
+function standIn(columns: readonly TypedColumn[]): string {
   const list = columns.map((column) => `CAST(NULL AS ${column.type}) AS ${quoteIdentifier(column.name)}`);
-  return parseSelect(session, `SELECT ${list.join(", ")}`, origin);
+  return `SELECT ${list.join(", ")}`;
 }
 
 function bindError(error: unknown, origin: SqlOrigin): unknown {

@@ -7,7 +7,7 @@ import type { World } from "./world.js";
 /** Expressions over `k`, of types that a lake can't hold or that a Parquet file gives back as another value. */
 const STRANGE: Readonly<Record<string, string>> = {
   huge: "sum(k) OVER (PARTITION BY k) * 10000000000000000000",
-  unsigned: "k::UHUGEINT + 340282366920938463463374607431768211000",
+  unsigned: "(k % 100 + 100)::UHUGEINT + 340282366920938463463374607431768211000",
   span: "to_microseconds(k) + INTERVAL 1 MONTH",
   zoned: "'12:00:00+05:30'::TIMETZ",
   fine: "'12:34:56.123456789'::TIME_NS",
@@ -16,7 +16,7 @@ const STRANGE: Readonly<Record<string, string>> = {
   pair: "array_value(k, 2)",
   sums: "[sum(k) OVER (PARTITION BY k), NULL]",
   nested: "{'s': [to_microseconds(k)], 'e': {'x': 'a'::ENUM('a'), 'y': array_value(k::HUGEINT, 1)}}",
-  map: "MAP {k::VARCHAR: to_seconds(k)}",
+  map: "MAP {coalesce(k::VARCHAR, 'none'): to_seconds(k)}",
   number: "k::BIGNUM",
 };
 
@@ -57,7 +57,7 @@ export function contentTests(world: () => World): void {
     const columns = Object.entries(STRANGE).map(([name, sql]) => `${sql} AS ${name}`);
     await w.build({
       strange: `SELECT k, ${columns.join(", ")} FROM t`,
-      totals: `SELECT k % 2 AS k, sum(k) AS total, sum(k) + 1 AS more, min(to_hours(k)) AS shortest,
+      totals: `SELECT k % 2 AS k, sum(k) AS total, sum(k) + 1 AS more, min(to_hours(k % 1000)) AS shortest,
                  max(array_value(k, k)) AS largest, bit_xor(k::HUGEINT) AS mixed FROM t GROUP BY 1`,
       spans: "SELECT to_days(k) AS span, k::HUGEINT AS h, count(*) AS n FROM t GROUP BY ALL",
       above: "SELECT max(s.huge) AS huge, sum(t.total) AS total FROM strange s, totals t",
