@@ -1,6 +1,7 @@
 import { type Ast, child, children, columnRef, mapAst, optionalChild, text } from "../sql/ast.js";
 import type { Environment, Lowering } from "./lower.js";
 import { Grouping } from "./lower-aggregate.js";
+import { allOf } from "./lower-from.js";
 import { conjunctsOf, simpleFrom } from "./lower-subquery.js";
 import {
   type ColumnId,
@@ -138,7 +139,7 @@ function exists(
     const counted: Relation = { kind: "aggregate", input: inner, keys: [], calls: [countStar(count)] };
     return { kind: "join", inputs: [left, counted], predicates: [] };
   });
-  const relation = whole ?? joinGrouped(lowering, left, correlate(lowering, node, scope, env), [countStar(count)]);
+  const relation = whole ?? joinGrouped(left, correlate(lowering, node, scope, env), [countStar(count)]);
   return compute(lowering, relation, "exists", expression`coalesce(${columnExpression(count)}, 0) ${comparison} 0`);
 }
 
@@ -282,7 +283,6 @@ function attempt<Result>(work: () => Result): Result | undefined {
 
 /** Groups the inner rows by the correlated columns and joins the groups to the outer rows. */
 function joinGrouped(
-  _lowering: Lowering,
   left: Relation,
   correlated: Correlated,
   calls: Extract<Relation, { kind: "aggregate" }>["calls"],
@@ -299,13 +299,7 @@ function joinGrouped(
     },
     columns: [...key.outer.columns, key.inner.id],
   }));
-  const predicate: Expression = {
-    get sql() {
-      return equalities.length === 0 ? "true" : equalities.map((part) => `(${part.sql})`).join(" AND ");
-    },
-    columns: equalities.flatMap((part) => part.columns),
-  };
-  return { kind: "outer-join", side: "left", left, right: grouped, predicate };
+  return { kind: "outer-join", side: "left", left, right: grouped, predicate: allOf(equalities) };
 }
 
 function correlatedScalar(
@@ -331,7 +325,7 @@ function correlatedScalar(
   if (other !== undefined) {
     throw new Unsupported("scalar_subquery", `${other.name}() in a correlated subquery has no incremental rule`);
   }
-  const joined = joinGrouped(lowering, left, correlated, grouping.calls);
+  const joined = joinGrouped(left, correlated, grouping.calls);
   // Over no rows a count is 0, where the outer join gives NULL.
   const counts = new Map<ColumnId, ColumnId>();
   const columns = grouping.calls.flatMap((call) => {
