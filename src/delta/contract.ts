@@ -18,6 +18,8 @@ export interface Term {
 export interface DeltaContext {
   /** True where the source changed in its window. */
   changed(source: string): boolean;
+  /** True where the time of the new state is another than that of the old one. */
+  readonly timeMoves: boolean;
   readonly ids: ColumnIds;
   typeOf(id: ColumnId): string;
 }

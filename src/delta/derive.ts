@@ -6,6 +6,7 @@ import { limitDelta } from "./limit.js";
 import { filterDelta, projectDelta, repeatDelta, scanDelta, unionAllDelta } from "./linear.js";
 import { outerJoinDelta } from "./outer-join.js";
 import { semiJoinDelta } from "./semi-join.js";
+import { timeFilterDelta } from "./time-filter.js";
 import { windowDelta } from "./window.js";
 
 /** The delta of a relation, by the rule of its operator. */
@@ -17,6 +18,8 @@ export function derive(relation: Relation, context: DeltaContext): readonly Term
       return [];
     case "filter":
       return filterDelta(relation, context, derive);
+    case "time-filter":
+      return timeFilterDelta(relation, context, derive);
     case "project":
       return projectDelta(relation, context, derive);
     case "union-all":

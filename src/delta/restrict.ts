@@ -19,6 +19,7 @@ export function restrictTo(relation: Relation, keys: Relation, pairs: readonly P
   const here = (): Relation => ({ kind: "restrict", input: relation, keys, pairs });
   switch (relation.kind) {
     case "filter":
+    case "time-filter":
     case "repeat":
       return { ...relation, input: restrictTo(relation.input, keys, pairs) };
     case "semi-join":

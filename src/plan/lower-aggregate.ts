@@ -14,7 +14,7 @@ import {
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import type { Lowering } from "./lower.js";
-import type { AggregateCall, Expression, NamedExpression, Relation } from "./relation.js";
+import { type AggregateCall, CLOCK, type Expression, type NamedExpression, type Relation } from "./relation.js";
 import type { Resolver, SelectItem } from "./resolve.js";
 import { Unsupported } from "./unsupported.js";
 
@@ -253,7 +253,7 @@ export class Grouping {
 
   private isUngrouped(node: Ast): boolean {
     const [name = ""] = node["column_names"] as readonly string[];
-    return this.lowering.known.has(name) && !this.free.has(name);
+    return this.lowering.known.has(name) && !this.free.has(name) && name !== CLOCK;
   }
 
   private call(node: Ast, print: string, orderGiven = false): string {

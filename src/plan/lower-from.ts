@@ -10,9 +10,10 @@ import {
   walkAst,
 } from "../sql/ast.js";
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
-import { columnExpression, expression, keepColumns, outputOf, type Relation } from "./relation.js";
+import { CLOCK, columnExpression, expression, keepColumns, outputOf, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
 import { type MergedColumn, Scope, type ScopeColumn } from "./scope.js";
+import { unsupportedTime } from "./time.js";
 import { Unsupported } from "./unsupported.js";
 
 export interface FromResult {
@@ -137,6 +138,7 @@ const LATERAL = new Unsupported(
 
 function requireConstant(expressions: readonly Ast[]): void {
   walkAst(expressions, (node) => {
+    if (texts(node, "column_names")[0] === CLOCK) throw unsupportedTime("rows of constants");
     if (node["class"] === "COLUMN_REF" || node["class"] === "SUBQUERY") {
       throw LATERAL;
     }

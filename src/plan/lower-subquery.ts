@@ -2,7 +2,7 @@ import { type Ast, child, children, columnRef, optionalChild, text, walkAst } fr
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import { containsAggregate } from "./lower-aggregate.js";
 import { allOf, type FromResult, lowerFrom } from "./lower-from.js";
-import type { Expression, Relation } from "./relation.js";
+import { CLOCK, type Expression, type Relation } from "./relation.js";
 import { expandStars, Resolver } from "./resolve.js";
 import type { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
@@ -181,7 +181,7 @@ function idsOf(from: FromResult): string[] {
 }
 
 function namesOnly(from: FromResult, ast: Ast, lowering: Lowering): boolean {
-  const own = new Set(idsOf(from));
+  const own = new Set([...idsOf(from), CLOCK]);
   let only = true;
   walkAst(ast, (node) => {
     if (node["class"] === "COLUMN_REF") {

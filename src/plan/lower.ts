@@ -9,7 +9,7 @@ import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lowe
 import { attachSubquery, type SubqueryValue } from "./lower-subquery-value.js";
 import { lowerWindows } from "./lower-window.js";
 import type { Expression, Relation } from "./relation.js";
-import { ColumnIds, columnExpression, keepColumns } from "./relation.js";
+import { CLOCK, ColumnIds, columnExpression, keepColumns } from "./relation.js";
 import { expandStars, Resolver, type SelectItem } from "./resolve.js";
 import { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
@@ -45,7 +45,7 @@ export interface Unprinted {
  */
 export class Lowering {
   readonly unprinted: Unprinted[] = [];
-  readonly known = new Set<string>();
+  readonly known = new Set<string>([CLOCK]);
   occurrences = 0;
 
   constructor(

@@ -9,6 +9,7 @@ export function prune(relation: Relation, needed: ReadonlySet<ColumnId>): Relati
     case "constant":
       return relation;
     case "filter":
+    case "time-filter":
       return { ...relation, input: prune(relation.input, plus(needed, relation.predicate)) };
     case "project": {
       const columns = relation.columns.filter(

@@ -59,6 +59,21 @@ export interface Filter {
   readonly predicate: Expression;
 }
 
+/**
+ * The column that stands for the time in expressions. Only the predicate of a time filter can read it; each run pins
+ * its value for the old and for the new state.
+ */
+export const CLOCK: ColumnId = "now#0";
+
+/** The rows for which a predicate that reads `CLOCK` holds. */
+export interface TimeFilter {
+  readonly kind: "time-filter";
+  readonly input: Relation;
+  readonly predicate: Expression;
+  /** Which state's time the clock shows. */
+  readonly version: Version;
+}
+
 export interface NamedExpression {
   readonly id: ColumnId;
   readonly expression: Expression;
@@ -166,6 +181,7 @@ export type Relation =
   | DeltaScan
   | Constant
   | Filter
+  | TimeFilter
   | Project
   | Join
   | OuterJoin
@@ -212,6 +228,7 @@ export function outputOf(relation: Relation): readonly ColumnId[] {
     case "union-all":
       return relation.columns;
     case "filter":
+    case "time-filter":
     case "repeat":
     case "limit":
     case "restrict":
@@ -279,13 +296,19 @@ export function withInputs(relation: Relation, inputs: readonly Relation[]): Rel
   }
 }
 
-/** The same relation with every scan at the given version. */
+/** The same relation with every scan, and the time, at the given version. */
 export function atVersion(relation: Relation, version: Version): Relation {
   if (relation.kind === "scan") return relation.version === version ? relation : { ...relation, version };
-  return withInputs(
+  const read = withInputs(
     relation,
     inputsOf(relation).map((input) => atVersion(input, version)),
   );
+  return read.kind === "time-filter" ? { ...read, version } : read;
+}
+
+/** True where the rows depend on the time. */
+export function readsClock(relation: Relation): boolean {
+  return relation.kind === "time-filter" || inputsOf(relation).some(readsClock);
 }
 
 /** All scans, in the order of the definition. */

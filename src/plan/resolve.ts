@@ -11,6 +11,7 @@ import {
   texts,
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
+import { CLOCK } from "./relation.js";
 import type { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
 
@@ -154,7 +155,7 @@ export class Resolver {
   private column(node: Ast, visibleItems: number, lambda: ReadonlySet<string>): Ast {
     const names = texts(node, "column_names");
     const [first = ""] = names;
-    if (lambda.has(first.toLowerCase())) return node;
+    if (lambda.has(first.toLowerCase()) || first === CLOCK) return node;
     const found = this.scope.resolve(node) ?? this.outer?.resolve(node);
     if (found !== undefined) return found;
     if (names.length === 1) {

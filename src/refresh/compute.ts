@@ -1,5 +1,6 @@
 import { WEIGHT } from "../catalog/source-delta.js";
 
+import type { DeltaContext } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import type { Session } from "../engine/session.js";
 import { ColumnIds } from "../plan/relation.js";
@@ -12,7 +13,7 @@ import type { ViewPlan } from "../view/plan-view.js";
 import { columnNames, pinTime } from "../view/time.js";
 import { DIFFERENCE, fillDifference, presentRows } from "./difference.js";
 import { foldGroups } from "./fold.js";
-import { type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
+import { type Instants, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
 
 export interface ComputeInput {
   readonly session: Session;
@@ -20,8 +21,7 @@ export interface ComputeInput {
   readonly sources: ReadonlyMap<string, RunSource>;
   /** The physical table, as it stands in FROM. */
   readonly table: string;
-  /** The horizon's commit time, for definitions that ask for the time. */
-  readonly instant: string;
+  readonly instants: Instants;
 }
 
 /** A SELECT of the physical rows (values, not as stored) that the definition gives over the sources at the horizon. */
@@ -30,10 +30,10 @@ export async function physicalRows(input: ComputeInput): Promise<string> {
   const { layout } = definition;
   const relation = layout.groups?.aggregate ?? layout.rows;
   if (relation !== null) {
-    const rows = renderRelation(relation, new SourceLeaves(sources));
+    const rows = renderRelation(relation, new SourceLeaves(sources, input.instants));
     return `SELECT ${layout.columns.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`).join(", ")} FROM (\n${rows}\n)`;
   }
-  const sql = await statementAtHorizon(session, pinnedStatement(definition, input.instant), sources);
+  const sql = await statementAtHorizon(session, pinnedStatement(definition, input.instants.new), sources);
   // The physical names, which differ from the visible ones where those would hide columns of DuckLake's own.
   const names = layout.columns.map((column) => quoteIdentifier(column.name)).join(", ");
   return `SELECT ${names} FROM (${sql}) AS rows(${names})`;
@@ -64,8 +64,8 @@ export async function computeRecompute(input: ComputeInput): Promise<void> {
 /** Fills DIFFERENCE from the deltas of the sources. */
 export async function computeIncremental(input: ComputeInput, plan: ViewPlan): Promise<void> {
   const { layout } = input.definition;
-  const context = deltaContext(plan, input.sources);
-  const leaves = new SourceLeaves(input.sources);
+  const context = deltaContext(plan, input.sources, input.instants);
+  const leaves = new SourceLeaves(input.sources, input.instants);
   if (layout.groups !== null) {
     await foldGroups({ ...input, layout, groups: layout.groups, plan, context, leaves });
     return;
@@ -80,8 +80,13 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
   );
 }
 
-export function deltaContext(plan: ViewPlan, sources: ReadonlyMap<string, RunSource>) {
+export function deltaContext(
+  plan: ViewPlan,
+  sources: ReadonlyMap<string, RunSource>,
+  instants: Instants,
+): DeltaContext {
   return {
+    timeMoves: instants.old !== instants.new,
     changed: (source: string): boolean => (sources.get(source)?.delta ?? null) !== null,
     ids: new ColumnIds(plan.nextId),
     typeOf: (id: string): string => plan.types[id] ?? "VARCHAR",

@@ -1,14 +1,15 @@
 import type { WindowState } from "../catalog/window.js";
+import type { Term } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
-import { type Expression, type Relation, scansOf } from "../plan/relation.js";
+import { type Expression, type Relation, readsClock, scansOf } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
 import type { ExplainNode, ExplainResult, ExplainTerm, Reason } from "../types.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { StoredView } from "../view/state.js";
 import { deltaContext, statementOf } from "./compute.js";
-import { type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
-import { type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
+import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
+import { type Instants, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
 
 /** How a view is kept, and what a refresh would do with it now. */
 export async function explainView(run: RunContext, view: StoredView): Promise<ExplainResult> {
@@ -22,7 +23,8 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
     reasons: allReasons(definition.reasons, planned?.reason ?? null),
     horizon: run.state.progress.get(view.name)?.horizon ?? null,
     plan: plan === null ? null : describe(plan.relation, definition.layout),
-    terms: plan === null || planned === null ? [] : explainTerms(plan, planned, sources),
+    terms:
+      plan === null || planned === null ? [] : explainTerms(plan, planned, sources, instantsOf(run, planned.progress)),
     recomputeSql:
       planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
   };
@@ -44,10 +46,17 @@ function runSources(planned: PlannedView): RunSource[] {
   }));
 }
 
-function explainTerms(plan: ViewPlan, planned: PlannedView, sources: ReadonlyMap<string, RunSource>): ExplainTerm[] {
-  const terms = derive(plan.relation, deltaContext(plan, sources));
-  const leaves = new SourceLeaves(sources);
-  return scansOf(plan.relation).map((scan) => {
+function explainTerms(
+  plan: ViewPlan,
+  planned: PlannedView,
+  sources: ReadonlyMap<string, RunSource>,
+  instants: Instants,
+): ExplainTerm[] {
+  const terms = derive(plan.relation, deltaContext(plan, sources, instants));
+  const leaves = new SourceLeaves(sources, instants);
+  const sqlOf = (own: readonly Term[]): string =>
+    own.map((term) => renderRelation(term.relation, leaves)).join("\nUNION ALL BY NAME\n");
+  const scans = scansOf(plan.relation).map((scan): ExplainTerm => {
     const source = planned.sources.find((candidate) => candidate.defined.name === scan.source);
     const window = `(${source?.from ?? "start"}, ${source?.to ?? "?"}]`;
     if (source === undefined || source.state.kind === "unchanged") {
@@ -55,9 +64,19 @@ function explainTerms(plan: ViewPlan, planned: PlannedView, sources: ReadonlyMap
     }
     const own = terms.filter((term) => term.occurrences.includes(scan.occurrence));
     const how = source.state.kind === "rebuild" ? source.state.reason.text : `read by ${methodOf(source.state)}`;
-    const sql = own.map((term) => renderRelation(term.relation, leaves)).join("\nUNION ALL BY NAME\n");
-    return { source: scan.source, alias: scan.alias, status: "ran", reason: `changed in ${window}, ${how}`, sql };
+    const reason = `changed in ${window}, ${how}`;
+    return { source: scan.source, alias: scan.alias, status: "ran", reason, sql: sqlOf(own) };
   });
+  if (!readsClock(plan.relation)) return scans;
+  const moved = instants.old !== instants.new;
+  const time: ExplainTerm = {
+    source: "now()",
+    alias: "now",
+    status: moved ? "ran" : "skipped",
+    reason: moved ? `moved from ${instants.old} to ${instants.new}` : `stands at ${instants.new}`,
+    sql: moved ? sqlOf(terms.filter((term) => term.occurrences.length === 0)) : null,
+  };
+  return [...scans, time];
 }
 
 function methodOf(state: WindowState): string {
@@ -85,6 +104,14 @@ class Describer {
         return leaf("constant", relation.sql, "never changes");
       case "filter":
         return this.unary("filter", relation.predicate.sql, "linear", relation.input, top);
+      case "time-filter":
+        return this.unary(
+          "filter",
+          relation.predicate.sql,
+          "linear; rows that enter or leave as time passes",
+          relation.input,
+          false,
+        );
       case "project":
         return this.unary(
           "project",

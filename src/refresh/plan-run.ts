@@ -4,12 +4,13 @@ import { inspectWindow, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { InternalError, RefreshError } from "../errors.js";
-import { scansOf } from "../plan/relation.js";
+import { readsClock, scansOf } from "../plan/relation.js";
 import type { Reason, Strategy } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
 import type { Layout } from "../view/layout.js";
 import { sameName } from "../view/names.js";
 import type { BuiltView, Cursor, Progress, State, StateTables, StoredView } from "../view/state.js";
+import type { Instants } from "./sources.js";
 
 /** What a run knows before it touches any view. */
 export interface RunContext {
@@ -84,6 +85,11 @@ export interface PlannedView {
   readonly reason: Reason | null;
 }
 
+/** The times of the view's old and new state. */
+export function instantsOf(run: RunContext, progress: Progress): Instants {
+  return { old: progress.instant ?? run.instant, new: run.instant };
+}
+
 /** Decides from metadata alone what a view needs to come to the horizon. */
 export async function planViewRun(run: RunContext, view: StoredView): Promise<PlannedView> {
   const progress = run.state.progress.get(view.name);
@@ -131,6 +137,10 @@ function decide(
     return { strategy: "recompute", reason: { code: "refresh_full", text: "the definition asks for `refresh: full`" } };
   }
   if (definition.plan === null) return { strategy: "recompute", reason: definition.reasons[0] ?? null };
+  if (progress.instant === null && readsClock(definition.plan.relation)) {
+    const text = "the time of the last refresh is not known";
+    return { strategy: "recompute", reason: { code: "time_unknown", text } };
+  }
   return { strategy: "incremental", reason: null };
 }
 

@@ -1,7 +1,8 @@
 import type { SourceDelta } from "../catalog/source-delta.js";
 import { IvmError } from "../errors.js";
-import { scansOf } from "../plan/relation.js";
+import { readsClock, scansOf } from "../plan/relation.js";
 import type { ErrorResult, SourceResult, ViewResult } from "../types.js";
+import type { ViewPlan } from "../view/plan-view.js";
 import type { PlannedSource, PlannedView } from "./plan-run.js";
 
 export function errorResult(error: unknown): ErrorResult {
@@ -24,28 +25,44 @@ export function failure(view: string, error: unknown, elapsedMs: number): ViewRe
     strategy: null,
     reason: null,
     sources: [],
-    terms: { total: 0, run: 0, skipped: 0 },
+    terms: NO_TERMS,
     rows: { inserted: 0n, deleted: 0n },
     elapsedMs,
     error: errorResult(error),
   };
 }
 
-export function unchanged(planned: PlannedView, total: number): ViewResult {
+/** How many terms a plan has and how many of them run: one for each place that reads a source, and one for the time. */
+export function countTerms(
+  plan: ViewPlan | null,
+  changed: (source: string) => boolean,
+  timeMoves: boolean,
+): ViewResult["terms"] {
+  if (plan === null) return NO_TERMS;
+  const scans = scansOf(plan.relation);
+  const clock = readsClock(plan.relation) ? 1 : 0;
+  const total = scans.length + clock;
+  const run = scans.filter((scan) => changed(scan.source)).length + (timeMoves ? clock : 0);
+  return { total, run, skipped: total - run };
+}
+
+export const NO_TERMS: ViewResult["terms"] = { total: 0, run: 0, skipped: 0 };
+
+export function unchanged(planned: PlannedView): ViewResult {
   return {
     view: planned.view.name,
     status: "unchanged",
     strategy: null,
     reason: null,
     sources: planned.sources.map((source) => sourceResult(source, null)),
-    terms: { total, run: 0, skipped: total },
+    terms: countTerms(planned.view.definition.plan, () => false, false),
     rows: { inserted: 0n, deleted: 0n },
     elapsedMs: 0,
     error: null,
   };
 }
 
-export function dryResult(planned: PlannedView, total: number, moving: ReadonlySet<string>): ViewResult {
+export function dryResult(planned: PlannedView, timeMoves: boolean, moving: ReadonlySet<string>): ViewResult {
   const { plan } = planned.view.definition;
   const changed = (name: string): boolean =>
     planned.sources.some(
@@ -53,16 +70,13 @@ export function dryResult(planned: PlannedView, total: number, moving: ReadonlyS
         defined.name === name &&
         (state.kind !== "unchanged" || (defined.kind === "view" && moving.has(defined.table.toLowerCase()))),
     );
-  const ran =
-    planned.strategy === "incremental" && plan !== null
-      ? scansOf(plan.relation).filter((scan) => changed(scan.source)).length
-      : 0;
+  const incremental = planned.strategy === "incremental";
   return {
-    ...unchanged(planned, total),
+    ...unchanged(planned),
     status: "refreshed",
     strategy: planned.strategy,
     reason: planned.reason,
-    terms: { total, run: ran, skipped: total - ran },
+    terms: countTerms(plan, (source) => incremental && changed(source), incremental && timeMoves),
   };
 }
 

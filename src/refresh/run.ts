@@ -2,14 +2,13 @@ import { randomUUID } from "node:crypto";
 import { existingSnapshots } from "../catalog/snapshots.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, RefreshError } from "../errors.js";
-import { scansOf } from "../plan/relation.js";
 import { hasLimit } from "../sql/ast.js";
 import type { RefreshOptions, RefreshResult, ViewResult } from "../types.js";
 import { isLimited } from "../view/layout.js";
 import type { StoredView } from "../view/state.js";
 import { statementOf } from "./compute.js";
 import { selectViews, upstreamOf } from "./order.js";
-import { type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
+import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { dryResult, failure, unchanged } from "./results.js";
 import { ViewWork } from "./view-work.js";
 
@@ -92,22 +91,23 @@ async function refreshView(run: RunContext, view: StoredView, runId: string, dry
 async function planAndWork(run: RunContext, view: StoredView, runId: string, dryRun: boolean): Promise<ViewResult> {
   const startedAt = performance.now();
   const planned = await planViewRun(run, view);
-  const total = view.definition.plan === null ? 0 : scansOf(view.definition.plan.relation).length;
+  const instants = instantsOf(run, planned.progress);
+  const timeMoves = instants.old !== instants.new;
   const followed = dryRun && upstreamOf(view).some((name) => run.moving.has(name.toLowerCase()));
   if (planned.strategy === null && followed) {
     const strategy = view.definition.plan === null || view.definition.refresh === "full" ? "recompute" : "incremental";
     run.moving.add(view.name.toLowerCase());
-    return dryResult({ ...planned, strategy, reason: view.definition.reasons[0] ?? null }, total, run.moving);
+    return dryResult({ ...planned, strategy, reason: view.definition.reasons[0] ?? null }, timeMoves, run.moving);
   }
   if (planned.strategy === null) {
     // A cursor whose snapshot was expired would cost a recompute at the next change; while nothing changed it can move.
     if (!dryRun && (await hasExpiredCursor(run, planned)))
       await new ViewWork(run, planned, runId, startedAt).moveCursors();
-    return unchanged(planned, total);
+    return unchanged(planned);
   }
   if (dryRun) {
     run.moving.add(view.name.toLowerCase());
-    return dryResult(planned, total, run.moving);
+    return dryResult(planned, timeMoves, run.moving);
   }
   const work = new ViewWork(run, planned, runId, startedAt);
   return readsLimits(planned) ? run.engine.readingLimits(run.session, () => work.run()) : work.run();

@@ -10,7 +10,7 @@ export async function requireSameColumns(input: ComputeInput, reason: Reason): P
   const hint = "Apply the definitions again; the next refresh rebuilds the view. Nothing was written.";
   let columns: { column_name: string; column_type: string }[];
   try {
-    const sql = await statementAtHorizon(input.session, pinnedStatement(definition, input.instant), input.sources);
+    const sql = await statementAtHorizon(input.session, pinnedStatement(definition, input.instants.new), input.sources);
     columns = await input.session.rows(`DESCRIBE ${sql}`);
   } catch (error) {
     if (!(error instanceof IvmError) || error.code !== "engine_error") throw error;

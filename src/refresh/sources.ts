@@ -3,11 +3,11 @@ import type { TableName } from "../catalog/tables.js";
 import { tableAtVersion } from "../catalog/tables.js";
 import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import type { DeltaScan, Scan, ScanColumn } from "../plan/relation.js";
+import type { DeltaScan, Scan, ScanColumn, Version } from "../plan/relation.js";
 import type { LeafRenderer } from "../render/relation.js";
 import { type Ast, baseTable, commonTable, text } from "../sql/ast.js";
 import { printOver, subqueryName } from "../sql/parse.js";
-import { quoteIdentifier, quotePath } from "../sql/quote.js";
+import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import { replaceSources } from "../view/bind.js";
 import type { Layout } from "../view/layout.js";
 import { visibleSelect } from "../view/visible.js";
@@ -26,6 +26,9 @@ export interface RunSource {
   readonly delta: string | null;
 }
 
+/** The times that a run pins for definitions that ask for it, as text with a time zone. */
+export type Instants = Readonly<Record<Version, string>>;
+
 /** The source's visible rows at a snapshot, as they stand in FROM. */
 function sourceRows(source: RunSource, version: bigint): string {
   const table = tableAtVersion(source.table, version);
@@ -34,7 +37,10 @@ function sourceRows(source: RunSource, version: bigint): string {
 
 /** Reads the leaves of plans at the versions of a run. */
 export class SourceLeaves implements LeafRenderer {
-  constructor(private readonly sources: ReadonlyMap<string, RunSource>) {}
+  constructor(
+    private readonly sources: ReadonlyMap<string, RunSource>,
+    private readonly instants: Instants,
+  ) {}
 
   scan(scan: Scan): string {
     const source = this.source(scan.source);
@@ -48,6 +54,10 @@ export class SourceLeaves implements LeafRenderer {
     const weight = `${quoteIdentifier(WEIGHT)} AS ${quoteIdentifier(scan.weight)}`;
     const columns = scan.columns.map((column) => `${quoteIdentifier(column.name)} AS ${quoteIdentifier(column.id)}`);
     return `SELECT ${[...columns, weight].join(", ")} FROM ${quotePath(["temp", source.delta])}`;
+  }
+
+  instant(version: Version): string {
+    return `CAST(${quoteLiteral(this.instants[version])} AS TIMESTAMP WITH TIME ZONE)`;
   }
 
   private source(name: string): RunSource {

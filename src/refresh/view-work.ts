@@ -1,17 +1,16 @@
 import { loadDifference, loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
 import { tableAtVersion } from "../catalog/tables.js";
 import { IvmError } from "../errors.js";
-import { scansOf } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
 import { isLimited } from "../view/layout.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
 import { DIFFERENCE } from "./difference.js";
-import { type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
-import { sourceResult } from "./results.js";
+import { instantsOf, type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
+import { countTerms, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
-import type { RunSource } from "./sources.js";
+import type { Instants, RunSource } from "./sources.js";
 import {
   physicalName,
   physicalTable,
@@ -69,9 +68,8 @@ export class ViewWork {
   }
 
   async moveCursors(): Promise<void> {
-    const total =
-      this.planned.view.definition.plan === null ? 0 : scansOf(this.planned.view.definition.plan.relation).length;
-    const written = await writeCursors(this.writeInput("incremental", null, { total, run: 0, skipped: total }));
+    const terms = countTerms(this.planned.view.definition.plan, () => false, false);
+    const written = await writeCursors(this.writeInput("incremental", null, terms));
     const { built } = this.planned.view;
     if (built !== null)
       this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
@@ -87,11 +85,11 @@ export class ViewWork {
     }
     const dear = this.costReason();
     if (dear !== null) return this.recompute(dear);
-    const total = scansOf(plan.relation).length;
-    const ran = scansOf(plan.relation).filter((scan) => (this.deltas.get(scan.source)?.rows ?? 0n) > 0n).length;
-    const terms = { total, run: ran, skipped: total - ran };
+    const { instants } = this;
+    const changed = (source: string): boolean => (this.deltas.get(source)?.rows ?? 0n) > 0n;
+    const terms = countTerms(plan, changed, instants.old !== instants.new);
     let written: Written;
-    if (ran === 0) {
+    if (terms.run === 0) {
       written = await writeCursors(this.writeInput("incremental", null, terms));
     } else {
       await computeIncremental(this.computeInput(), plan);
@@ -108,17 +106,15 @@ export class ViewWork {
     if (!same) return this.build("recompute", reason);
     // The same table may stand for other visible rows: another HAVING, another expression over the same state.
     const rebuilt = built.fingerprint !== definition.fingerprint;
-    const terms = { total: 0, run: 0, skipped: 0 };
     await computeRecompute(this.computeInput());
-    const written = await writeDifference(this.writeInput("recompute", reason, terms), built, rebuilt);
-    return this.finish("recompute", reason, terms, written, built.table);
+    const written = await writeDifference(this.writeInput("recompute", reason, NO_TERMS), built, rebuilt);
+    return this.finish("recompute", reason, NO_TERMS, written, built.table);
   }
 
   private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
-    const terms = { total: 0, run: 0, skipped: 0 };
     const rows = await physicalRows(this.computeInput());
-    const written = await writeNew(this.writeInput(strategy, reason, terms), rows, this.planned.view.built);
-    return this.finish(strategy, reason, terms, written, physicalName(this.planned.view.name));
+    const written = await writeNew(this.writeInput(strategy, reason, NO_TERMS), rows, this.planned.view.built);
+    return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
   }
 
   private async loadDelta(source: PlannedSource): Promise<SourceDelta> {
@@ -189,8 +185,12 @@ export class ViewWork {
       definition,
       sources,
       table: physicalTable(this.context.tables, built?.table ?? physicalName(definition.name)),
-      instant: this.context.instant,
+      instants: this.instants,
     };
+  }
+
+  private get instants(): Instants {
+    return instantsOf(this.context, this.planned.progress);
   }
 
   private writeInput(strategy: Strategy, reason: Reason | null, terms: ViewResult["terms"]): WriteInput {
@@ -210,6 +210,7 @@ export class ViewWork {
       definition: planned.view.definition,
       before: planned.progress,
       horizon: context.horizon,
+      instant: context.instant,
       runId: this.runId,
       cursors: planned.sources.map((source) => ({
         source: source.defined.name,

@@ -31,6 +31,8 @@ export interface WriteInput {
   /** Where the view stood when the run was planned; another place now means that another run was faster. */
   readonly before: Progress;
   readonly horizon: bigint;
+  /** The horizon's commit time. */
+  readonly instant: string;
   readonly runId: string;
   readonly cursors: readonly NewCursor[];
   /** What the run's record says besides. */
@@ -259,7 +261,7 @@ async function commit(
   const commitId = randomUUID();
   const counts = await session.transaction(async () => {
     const [progress] = await session.rows<Progress>(
-      `SELECT view, horizon, run_id AS "runId" FROM ${state.table("progress")} WHERE view = $1`,
+      `SELECT view, horizon, run_id AS "runId", instant FROM ${state.table("progress")} WHERE view = $1`,
       [definition.name],
     );
     if (progress === undefined || progress.horizon !== before.horizon || progress.runId !== before.runId)
@@ -267,8 +269,8 @@ async function commit(
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict.
     await session.run(
-      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, updated_at = now() WHERE view = $3`,
-      [horizon, runId, definition.name],
+      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, updated_at = now() WHERE view = $4`,
+      [horizon, runId, input.instant, definition.name],
     );
     await session.run(`DELETE FROM ${state.table("cursors")} WHERE view = $1`, [definition.name]);
     if (input.cursors.length > 0)
@@ -300,11 +302,12 @@ function cursorRows(input: WriteInput): string {
 async function writeRun(input: WriteInput, written: { inserted: bigint; deleted: bigint }): Promise<void> {
   const { record } = input;
   await input.session.run(
-    `INSERT INTO ${input.state.table("runs")} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())`,
+    `INSERT INTO ${input.state.table("runs")} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())`,
     [
       input.runId,
       input.definition.name,
       input.horizon,
+      input.instant,
       record.strategy,
       record.reason,
       record.sources,

@@ -1,10 +1,21 @@
-import { type DeltaScan, type Expression, inputsOf, outputOf, type Relation, type Scan } from "../plan/relation.js";
+import {
+  CLOCK,
+  type DeltaScan,
+  type Expression,
+  inputsOf,
+  outputOf,
+  type Relation,
+  type Scan,
+  type Version,
+} from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 
 /** How the leaves are read: each gives a whole SELECT whose columns are named by the ids. */
 export interface LeafRenderer {
   scan(scan: Scan): string;
   deltaScan(scan: DeltaScan): string;
+  /** The time at a version, as an expression. */
+  instant(version: Version): string;
 }
 
 /** A relation as one SQL statement; shared parts become common table expressions, computed once. */
@@ -57,6 +68,11 @@ class Renderer {
         return relation.sql;
       case "filter":
         return this.filter(relation, []);
+      case "time-filter": {
+        const now = `${this.leaves.instant(relation.version)} AS ${quoteIdentifier(CLOCK)}`;
+        const columns = list(outputOf(relation).map(quoteIdentifier));
+        return `SELECT ${columns}\nFROM (SELECT *, ${now} FROM ${this.from(relation.input)})\nWHERE ${relation.predicate.sql}`;
+      }
       case "project":
         return `SELECT ${list(relation.columns.map((column) => named(column.expression, column.id)))}\nFROM ${this.from(relation.input)}`;
       case "join": {

@@ -158,7 +158,9 @@ async function writeChange(session: Session, tables: StateTables, schema: string
   const json = JSON.stringify(definition);
   if (stored === null) {
     await session.run(`INSERT INTO ${tables.table("views")} VALUES ($1, $2, NULL)`, [definition.name, json]);
-    await session.run(`INSERT INTO ${tables.table("progress")} VALUES ($1, NULL, NULL, now())`, [definition.name]);
+    await session.run(`INSERT INTO ${tables.table("progress")} VALUES ($1, NULL, NULL, NULL, now())`, [
+      definition.name,
+    ]);
   } else {
     await session.run(`UPDATE ${tables.table("views")} SET definition = $1 WHERE name = $2`, [json, stored.name]);
   }

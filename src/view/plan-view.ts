@@ -12,6 +12,7 @@ import {
   type UnionAll,
   withInputs,
 } from "../plan/relation.js";
+import { placeTime } from "../plan/time.js";
 import { Unsupported } from "../plan/unsupported.js";
 import { renderRelation } from "../render/relation.js";
 import { type Ast, child } from "../sql/ast.js";
@@ -40,7 +41,7 @@ export type PlanResult = { readonly plan: ViewPlan } | { readonly plan: null; re
 
 export type SourceColumnTypes = (source: string) => readonly TypedColumn[];
 
-/** Plans a bound statement; a form without an incremental rule gives the reason instead. */
+/** Plans a bound statement, in which `CLOCK` stands for the time; a form without an incremental rule gives the reason instead. */
 export async function planView(
   session: Session,
   statement: Ast,
@@ -55,7 +56,7 @@ export async function planView(
     await print(session, lowering);
     // Through JSON: the printed text is copied in, and the plan is proved to be plain data.
     const printed = JSON.parse(JSON.stringify(query.relation)) as Relation;
-    const pruned = prune(printed, new Set(output));
+    const pruned = prune(placeTime(printed), new Set(output));
     const typed = await annotate(session, numberScans(pruned), columnsOf);
     checkTypes(output, typed.types, expected);
     return { plan: { ...typed, output, nextId: lowering.ids.position } };
@@ -157,6 +158,7 @@ const NO_LEAVES = {
   deltaScan: (): string => {
     throw new TypeError("a delta scan has no stand-in");
   },
+  instant: (): string => "CAST(NULL AS TIMESTAMP WITH TIME ZONE)",
 };
 
 function standIn(columns: readonly ColumnId[], types: Readonly<Record<ColumnId, string>>): Relation {

@@ -3,7 +3,8 @@ import type { LakeObjects } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { DefinitionError, IvmError } from "../errors.js";
-import { type Ast, baseTable, commonTable, text } from "../sql/ast.js";
+import { CLOCK } from "../plan/relation.js";
+import { type Ast, baseTable, columnRef, commonTable, text } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { printJson } from "../sql/json.js";
 import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
@@ -16,7 +17,7 @@ import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { LAYOUT_VERSION } from "./state.js";
 import { storageTypes } from "./storage-types.js";
-import { columnNames, usesTime } from "./time.js";
+import { columnNames, replaceTime, usesTime } from "./time.js";
 
 export interface PrepareContext {
   readonly session: Session;
@@ -128,7 +129,8 @@ async function prepare(
   const columnsOf = (name: string): readonly TypedColumn[] =>
     sources.find((source) => source.name === name)?.columns ?? [];
   const timed = usesTime(query.statement, context.functions, columnNames(sources));
-  const { plan, reasons } = await planOf(context, definition, query.statement, columnsOf, columns, timed);
+  const timeless = timed ? replaceTime(query.statement, columnRef([CLOCK]), columnNames(sources)) : query.statement;
+  const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
   const draft = plan === null ? bagLayout(columns) : layoutOf(plan, columns);
   const layout = await store(session, draft, origin);
   const printed = await printStatement(
@@ -169,14 +171,7 @@ async function planOf(
   statement: Ast,
   columnsOf: (source: string) => readonly TypedColumn[],
   columns: readonly TypedColumn[],
-  timed: boolean,
 ): Promise<{ plan: ViewPlan | null; reasons: readonly Reason[] }> {
-  if (timed) {
-    return {
-      plan: null,
-      reasons: [{ code: "time_dependent", text: "the answer depends on the time, which moves with every snapshot" }],
-    };
-  }
   const result = await planView(context.session, statement, context.functions, columnsOf, columns);
   if (result.plan !== null && !limitsRows(result.plan.relation)) return { plan: result.plan, reasons: [] };
   const reason =

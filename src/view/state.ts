@@ -38,6 +38,8 @@ export interface Progress {
   readonly view: string;
   readonly horizon: bigint | null;
   readonly runId: string | null;
+  /** The time that the view's content was made for, as text with a time zone; it is its horizon's commit time. */
+  readonly instant: string | null;
 }
 
 export interface State {
@@ -111,7 +113,7 @@ export class StateTables {
       `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
     );
     const progress = await session.rows<Progress>(
-      `SELECT view, horizon, run_id AS "runId" FROM ${this.table("progress")}${at}`,
+      `SELECT view, horizon, run_id AS "runId", instant FROM ${this.table("progress")}${at}`,
     );
     const cursors = await session.rows<Cursor>(
       `SELECT view, source, snapshot, table_id AS "tableId", table_uuid AS "tableUuid" FROM ${this.table("cursors")}${at}`,
@@ -139,7 +141,7 @@ export class StateTables {
 const TABLES: Readonly<Record<string, string>> = {
   layout: "version INTEGER, applies BIGINT",
   views: "name VARCHAR, definition VARCHAR, built VARCHAR",
-  progress: "view VARCHAR, horizon BIGINT, run_id VARCHAR, updated_at TIMESTAMP WITH TIME ZONE",
+  progress: "view VARCHAR, horizon BIGINT, run_id VARCHAR, instant VARCHAR, updated_at TIMESTAMP WITH TIME ZONE",
   cursors: "view VARCHAR, source VARCHAR, snapshot BIGINT, table_id BIGINT, table_uuid VARCHAR",
-  runs: "run_id VARCHAR, view VARCHAR, horizon BIGINT, strategy VARCHAR, reason VARCHAR, sources VARCHAR, terms VARCHAR, rows_inserted BIGINT, rows_deleted BIGINT, elapsed_ms DOUBLE, finished_at TIMESTAMP WITH TIME ZONE",
+  runs: "run_id VARCHAR, view VARCHAR, horizon BIGINT, instant VARCHAR, strategy VARCHAR, reason VARCHAR, sources VARCHAR, terms VARCHAR, rows_inserted BIGINT, rows_deleted BIGINT, elapsed_ms DOUBLE, finished_at TIMESTAMP WITH TIME ZONE",
 };

@@ -31,7 +31,11 @@ export function usesTime(statement: Ast, functions: FunctionCatalog, columns: Re
 
 /** The statement with every question for the time answered by `instant`, a TIMESTAMPTZ literal's text. */
 export function pinTime(statement: Ast, instant: string, columns: ReadonlySet<string>): Ast {
-  const moment = castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE");
+  return replaceTime(statement, castTo(textConstant(instant), "TIMESTAMP WITH TIME ZONE"), columns);
+}
+
+/** The statement with every question for the time answered from `moment`, an expression of the type TIMESTAMPTZ. */
+export function replaceTime(statement: Ast, moment: Ast, columns: ReadonlySet<string>): Ast {
   const pin = (node: Ast): Ast | undefined => {
     if (isAgeUntilToday(node)) {
       const parts = children(node, "children").map((part) => mapAst(part, pin));

@@ -28,6 +28,7 @@ export function visibleSelect(layout: Layout, from: string): string {
   const rows = renderRelation(layout.visible, {
     scan: () => `SELECT ${decodedById(layout).join(", ")} FROM ${from}`,
     deltaScan: noDelta,
+    instant: noTime,
   });
   return `SELECT ${namesOf(layout).join(", ")} FROM (\n${rows}\n)`;
 }
@@ -40,6 +41,7 @@ export function visibleDelta(layout: Layout, rows: string, weight: string, decod
   const ids = new ColumnIds(1_000_000);
   const terms = derive(layout.visible, {
     changed: () => true,
+    timeMoves: false,
     ids,
     typeOf: () => {
       throw new TypeError("the visible rows of a view need no types");
@@ -53,6 +55,7 @@ export function visibleDelta(layout: Layout, rows: string, weight: string, decod
     : decodedById(layout);
   const sql = renderRelation(term.relation, {
     scan: noDelta,
+    instant: noTime,
     deltaScan: (scan) =>
       `SELECT ${[...columns, `${quoteIdentifier(weight)} AS ${quoteIdentifier(scan.weight)}`].join(", ")} FROM (${rows})`,
   });
@@ -69,4 +72,8 @@ function decodedById(layout: Layout): string[] {
 
 function noDelta(): string {
   throw new TypeError("a scan of the other kind stands here");
+}
+
+function noTime(): string {
+  throw new TypeError("the visible rows of a view are its table's at any time");
 }

@@ -5,8 +5,10 @@ import { derive } from "../../src/delta/derive.js";
 import { ColumnIds, inputsOf, outputOf, type Relation } from "../../src/plan/relation.js";
 import { leaves } from "../plan/build.js";
 
+/** `changed` names sources, and `now()` where the time moves. */
 export function contextOf(changed: readonly string[], typeOf: (id: string) => string = () => "INTEGER"): DeltaContext {
-  return { changed: (source) => changed.includes(source), ids: new ColumnIds(1000), typeOf };
+  const timeMoves = changed.includes("now()");
+  return { changed: (source) => changed.includes(source), timeMoves, ids: new ColumnIds(1000), typeOf };
 }
 
 export function termsOf(relation: Relation, ...changed: readonly string[]): readonly Term[] {

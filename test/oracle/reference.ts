@@ -5,6 +5,7 @@
 
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { describe, differences } from "./compare.js";
+import { atInstant } from "./generate/time.js";
 import { identifier } from "./print.js";
 
 export interface ReferenceView {
@@ -48,8 +49,9 @@ export class Reference {
     }
     for (const sql of this.ordinaryViews)
       await this.connection.run(sql.replace(/^CREATE VIEW/, "CREATE OR REPLACE VIEW"));
+    const instant = await this.commitTime(snapshot);
     for (const { name, sql } of this.views) {
-      await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${sql}`);
+      await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${atInstant(sql, instant)}`);
       if (!held.includes(name)) continue;
       await this.connection.run(`CREATE OR REPLACE TABLE held.${identifier(name)} AS FROM ${identifier(name)}`);
     }
@@ -65,6 +67,13 @@ export class Reference {
     if (print(have) !== print(want)) return `columns: expected (${print(want)}), got (${print(have)})`;
     const rows = await differences(this.connection, actual, expected);
     return rows.length === 0 ? null : `rows (+ too many, - missing):\n${rows.map((row) => `    ${row}`).join("\n")}`;
+  }
+
+  private async commitTime(snapshot: bigint): Promise<string> {
+    const reader = await this.connection.runAndReadAll(
+      `SELECT snapshot_time::VARCHAR FROM ducklake_snapshots('${this.lake}') WHERE snapshot_id = ${snapshot}`,
+    );
+    return String(reader.getRowsJS()[0]?.[0]);
   }
 
   /** The base tables that the lake has now. */

@@ -15,6 +15,7 @@ import {
   type Repeat,
   type Scan,
   type SemiJoin,
+  type TimeFilter,
   type UnionAll,
   type Window,
 } from "../../src/plan/relation.js";
@@ -49,6 +50,11 @@ export function scan(table: string, ...columns: readonly string[]): Scan {
 
 export function filter(input: Relation, predicate: string): Filter {
   return { kind: "filter", input, predicate: sql(predicate) };
+}
+
+/** A predicate reads the time as `{now#0}`. */
+export function timeFilter(input: Relation, predicate: string): TimeFilter {
+  return { kind: "time-filter", input, predicate: sql(predicate), version: "new" };
 }
 
 /** Columns as `{ id: text }`. */

@@ -210,3 +210,28 @@ export const EXPRESSIONS = {
   "rows for each element, of which none is used": "SELECT a FROM (SELECT a, unnest(l) AS x FROM t)",
   "groups of elements": "SELECT x, median(b), count(*) FROM (SELECT unnest(l) AS x, b FROM t) GROUP BY x",
 };
+
+export const TIME = {
+  "rows that enter": "SELECT a, b FROM t WHERE ts < now()",
+  "rows that leave": "SELECT a, b FROM t WHERE ts > now() - INTERVAL 40 DAY AND b > 0",
+  "rows that enter or leave, by OR":
+    "SELECT a FROM t WHERE ts > now() - INTERVAL 40 DAY OR b % 2 = month(current_date) % 2",
+  "all other names of the time":
+    "SELECT a FROM t WHERE ts::DATE < current_date AND ts < current_timestamp AND ts <= localtimestamp AND age(ts) > INTERVAL 1 DAY AND today() > DATE '2020-01-01'",
+  "a condition on the time alone": "SELECT a FROM t WHERE now() > TIMESTAMPTZ '2020-02-15 00:00:00+00'",
+  NOT: "SELECT a FROM t WHERE NOT (ts < now())",
+  "groups of what is recent": "SELECT a, count(*), sum(b) FROM t WHERE ts > now() - INTERVAL 40 DAY GROUP BY a",
+  HAVING: "SELECT a, count(*) FROM t GROUP BY a HAVING max(ts) < now()",
+  QUALIFY: "SELECT a, b FROM t QUALIFY max(ts) OVER (PARTITION BY a) < now()",
+  "the condition of an inner join": "SELECT t.b, c FROM t JOIN u ON t.a = u.a AND t.ts < now()",
+  "both sides of an outer join":
+    "SELECT x.b, y.b FROM (SELECT * FROM t WHERE ts < now()) x FULL JOIN (SELECT * FROM t WHERE ts > now() - INTERVAL 40 DAY) y USING (a)",
+  "a join with itself": "SELECT x.b FROM t x JOIN t y USING (a) WHERE x.ts < now() AND y.ts > now() - INTERVAL 40 DAY",
+  "EXISTS and NOT IN":
+    "SELECT a FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.a = u.a AND ts < now()) AND c NOT IN (SELECT b FROM t WHERE ts > now() - INTERVAL 40 DAY)",
+  "a scalar subquery": "SELECT a FROM u WHERE c > (SELECT count(*) / 8 FROM t WHERE ts < now())",
+  "set operations": "SELECT a FROM t WHERE ts < now() EXCEPT ALL SELECT a FROM t WHERE ts > now() - INTERVAL 40 DAY",
+  "above and below a LIMIT":
+    "SELECT a FROM (SELECT a, b, ts FROM t WHERE ts < now() ORDER BY a, b, ts LIMIT 5) WHERE ts > now() - INTERVAL 40 DAY",
+  "constant rows": "SELECT d FROM (VALUES (DATE '2020-02-10'), (DATE '2020-04-01')) AS v(d) WHERE d < current_date",
+};

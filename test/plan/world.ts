@@ -3,13 +3,15 @@ import type { LakeObjects } from "../../src/catalog/tables.js";
 import type { DeltaContext } from "../../src/delta/contract.js";
 import { derive } from "../../src/delta/derive.js";
 import { Session } from "../../src/engine/session.js";
-import { atVersion, type ColumnId, ColumnIds, outputOf, type Relation } from "../../src/plan/relation.js";
+import { atVersion, CLOCK, type ColumnId, ColumnIds, outputOf, type Relation } from "../../src/plan/relation.js";
 import { type LeafRenderer, renderConsolidated, renderRelation } from "../../src/render/relation.js";
+import { columnRef } from "../../src/sql/ast.js";
 import { type FunctionCatalog, loadFunctions } from "../../src/sql/functions.js";
-import { parseSelect } from "../../src/sql/parse.js";
+import { parseSelect, printStatement } from "../../src/sql/parse.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../../src/sql/quote.js";
 import { type BoundQuery, bindTables } from "../../src/view/bind.js";
 import { type PlanResult, planView, type TypedColumn, type ViewPlan } from "../../src/view/plan-view.js";
+import { pinTime, replaceTime } from "../../src/view/time.js";
 
 /** Columns of a table, with DuckDB's names of their types. */
 export type Columns = Readonly<Record<string, string>>;
@@ -19,6 +21,12 @@ export type Row = readonly Value[];
 export type Rows = Readonly<Record<string, readonly Row[]>>;
 
 type TableVersion = "old" | "new";
+
+/** The times that the two versions see. */
+export const INSTANTS: Readonly<Record<TableVersion, string>> = {
+  old: "2020-02-01 12:00:00+00",
+  new: "2020-03-01 12:00:00+00",
+};
 
 /**
  * Plain DuckDB in memory, without a lake: every table stands empty in the schema `main`, where definitions are bound,
@@ -93,6 +101,7 @@ export class World {
       const weight = `weight AS ${quoteIdentifier(scan.weight)}`;
       return `SELECT ${columnList(scan.columns, [weight])} FROM ${quotePath(["lake", "delta", tableOf(scan.source)])}`;
     },
+    instant: (version) => `CAST(${quoteLiteral(INSTANTS[version])} AS TIMESTAMP WITH TIME ZONE)`,
   };
 
   /** The rows of a relation, as a SELECT. */
@@ -103,7 +112,7 @@ export class World {
   }
 
   context(typeOf: (id: ColumnId) => string = () => "INTEGER", ids = new ColumnIds(1000)): DeltaContext {
-    return { changed: (source) => this.changed.has(tableOf(source)), ids, typeOf };
+    return { changed: (source) => this.changed.has(tableOf(source)), timeMoves: true, ids, typeOf };
   }
 
   contextOf(plan: ViewPlan): DeltaContext {
@@ -133,12 +142,19 @@ export class World {
 
   /** The rows of a definition's own SQL over the tables of each version. */
   async references(sql: string): Promise<{ readonly old: string; readonly new: string }> {
-    for (const version of ["old", "new"]) {
+    for (const version of ["old", "new"] as const) {
+      const pinned = await this.pinned(sql, version);
       await this.session.run(`USE lake.${quoteIdentifier(version)}`);
-      await this.session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(`reference_${version}`)} AS ${sql}`);
+      await this.session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(`reference_${version}`)} AS ${pinned}`);
     }
     await this.session.run("USE lake.main");
     return { old: "FROM temp.reference_old", new: "FROM temp.reference_new" };
+  }
+
+  /** A definition's own SQL with the time that a version sees. */
+  async pinned(sql: string, version: TableVersion): Promise<string> {
+    const statement = await parseSelect(this.session, sql, { view: "v" });
+    return printStatement(this.session, pinTime(statement, INSTANTS[version], new Set()));
   }
 
   private async errors(
@@ -182,7 +198,8 @@ export class World {
   async plan(sql: string, columns?: readonly TypedColumn[]): Promise<PlanResult> {
     const bound = await this.bind(sql);
     const expected = columns ?? (await this.describe(sql));
-    return planView(this.session, bound.statement, this.functions, (source) => this.columnsOf(source), expected);
+    const statement = replaceTime(bound.statement, columnRef([CLOCK]), new Set());
+    return planView(this.session, statement, this.functions, (source) => this.columnsOf(source), expected);
   }
 
   async describe(sql: string): Promise<TypedColumn[]> {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
-import type { Relation } from "../../src/plan/relation.js";
+import { atVersion, type Relation } from "../../src/plan/relation.js";
 import { type LeafRenderer, renderConsolidated, renderRelation } from "../../src/render/relation.js";
 import {
   aggregate,
@@ -14,6 +14,7 @@ import {
   scan,
   semiJoin,
   sql,
+  timeFilter,
   unionAll,
   window,
 } from "../plan/build.js";
@@ -37,6 +38,7 @@ const leaves: LeafRenderer = {
       : `SELECT * FROM (VALUES ${ROWS[alias]}) AS v(${columns.map((column) => `"${column.id}"`).join(", ")})`,
   deltaScan: ({ alias, columns, weight }) =>
     `SELECT *, -1 AS "${weight}" FROM (VALUES ${ROWS[alias]}) AS v(${columns.map((column) => `"${column.id}"`).join(", ")})`,
+  instant: (version) => `TIMESTAMPTZ '${version === "old" ? 2019 : 2020}-01-01 00:00:00+00'`,
 };
 
 async function rows(relation: Relation): Promise<string[]> {
@@ -53,6 +55,16 @@ describe("the rows of a relation", () => {
     ["a table", t, ["1 10", "1 10", "2 20", "null 30"]],
     ["constant rows", constant("SELECT 7 AS x", "x"), ["7"]],
     ["a filter", filter(t, "{t.b} >= 20"), ["2 20", "null 30"]],
+    [
+      "a filter by the time",
+      timeFilter(t, "{t.b} >= 20 AND {now#0} >= TIMESTAMPTZ '2020-01-01 00:00:00+00'"),
+      ["2 20", "null 30"],
+    ],
+    [
+      "a filter by an earlier time",
+      atVersion(timeFilter(t, "{now#0} >= TIMESTAMPTZ '2020-01-01 00:00:00+00'"), "old"),
+      [],
+    ],
     ["a filter that is NULL", filter(t, "{t.a} = NULL"), []],
     ["filters above each other", filter(filter(t, "{t.b} > 10 OR {t.a} = 1"), "{t.b} < 30"), ["1 10", "1 10", "2 20"]],
     ["a projection", project(t, { x: "{t.a} + 1", y: "{t.b}" }), ["2 10", "2 10", "3 20", "null 30"]],

@@ -27,6 +27,7 @@ export const FEATURES = [
   "recursive",
   "lateral",
   "unnest",
+  "time",
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

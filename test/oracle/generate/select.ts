@@ -19,6 +19,7 @@ import type { Context } from "./context.js";
 import { ExpressionMaker } from "./expression.js";
 import { type From, makeFrom, makeLateral } from "./from.js";
 import { makeSubquery } from "./subquery.js";
+import { timeCondition } from "./time.js";
 import { LIST } from "./values.js";
 import { makeWindow, oddRowNumbers } from "./window.js";
 
@@ -48,6 +49,7 @@ function makeWhere(context: Context, from: From): Expression | null {
   if (draw.chance(subquery === null ? 30 : 80)) {
     conditions.push(new ExpressionMaker(draw, from.atoms, subquery).condition(1));
   }
+  if (features.has("time") && draw.chance(60)) conditions.push(timeCondition(draw, from.atoms));
   return conditions.reduce<Expression | null>(
     (left, right) => (left === null ? right : scalar("BOOLEAN")`${left} AND ${right}`),
     null,
@@ -138,7 +140,8 @@ function grouped(context: Context, from: From, want?: readonly SqlType[]): MadeS
     ...(shown.length > 0 ? shown : aggregates.slice(0, 1)),
   ];
   const { items, columns } = name(context, want === undefined ? draw.shuffle(made) : made);
-  const having = draw.chance(22) ? after.condition(1) : null;
+  const timed = features.has("time") && draw.chance(30);
+  const having = timed ? timeCondition(draw, [...keys, ...aggregates]) : draw.chance(22) ? after.condition(1) : null;
   const sets = features.has("groupingSets") && keys.length > 0 && !all;
   const grouping: Grouping = all
     ? { kind: "all" }
