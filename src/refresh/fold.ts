@@ -5,9 +5,11 @@ import type { Session } from "../engine/session.js";
 import { type ColumnId, type Expression, keepColumns, type NamedExpression, type Relation } from "../plan/relation.js";
 import { type LeafRenderer, renderConsolidated, renderRelation } from "../render/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
-import type { GroupState, Layout, StateRule } from "../view/layout.js";
+import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
+import type { GroupState } from "../view/states.js";
 import { fillDifference, presentRows } from "./difference.js";
+import { foldState, stateChange } from "./fold-states.js";
 
 /**
  * Grouped views: the delta of the rows below GROUP BY is summed by group and folded into the stored state of the
@@ -112,7 +114,9 @@ class Inputs {
 async function sumByGroup(input: FoldInput): Promise<void> {
   const { session, groups, context, leaves } = input;
   const inputs = new Inputs(context);
-  const changes = groups.states.map((state) => stateChange(state, inputs));
+  const changes = groups.states.map((state) =>
+    stateChange(state, (expression, name) => q(inputs.take(expression, name))),
+  );
   const columns = [...groups.aggregate.keys, ...inputs.columns];
   const ids = columns.map((column) => column.id);
   const terms = derive(groups.aggregate.input, context).map((term) => ({
@@ -129,91 +133,36 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   );
 }
 
-const change = (id: ColumnId): string => q(`${id} change`);
-const inserted = (id: ColumnId): string => q(`${id} inserted`);
-const deleted = (id: ColumnId): string => q(`${id} deleted`);
-
-function stateChange(state: GroupState, inputs: Inputs): string[] {
-  const { rule, id } = state;
-  switch (rule.rule) {
-    case "rows":
-      return [`CAST(sum("weight") AS BIGINT) AS ${change(id)}`];
-    case "count":
-      return [`CAST(coalesce(sum("weight") FILTER (WHERE ${counted(rule, inputs)}), 0) AS BIGINT) AS ${change(id)}`];
-    case "sum": {
-      const argument = q(inputs.take(rule.argument, "argument"));
-      return [
-        `sum(CAST(${argument} AS ${rule.type}) * "weight") FILTER (WHERE ${counted(rule, inputs)}) AS ${change(id)}`,
-      ];
-    }
-    case "extreme": {
-      const argument = q(inputs.take(rule.argument, "argument"));
-      const condition = counted(rule, inputs);
-      const extreme = (sign: string): string =>
-        `${rule.function}(${argument}) FILTER (WHERE "weight" ${sign} 0 AND ${condition})`;
-      return [`${extreme(">")} AS ${inserted(id)}`, `${extreme("<")} AS ${deleted(id)}`];
-    }
-    case "reread":
-      throw new TypeError("a state without a folding rule is not summed");
-  }
-}
-
-/** The rows that an aggregate takes: its argument is not NULL and its filter holds. */
-function counted(rule: { argument: Expression | null; filter: Expression | null }, inputs: Inputs): string {
-  const conditions: string[] = [];
-  if (rule.argument !== null) conditions.push(`${q(inputs.take(rule.argument, "argument"))} IS NOT NULL`);
-  if (rule.filter !== null) conditions.push(q(inputs.take(rule.filter, "filter")));
-  return conditions.length === 0 ? "true" : conditions.join(" AND ");
-}
-
 /** Old state and change put together, with a mark on the groups that must be read anew. */
 async function fold(input: FoldInput): Promise<void> {
   const { session, groups, layout } = input;
   const old = (id: ColumnId): string => `old.${q(nameOf(layout, id))}`;
   const rereads: string[] = [];
-  const columns = groups.states.map((state) => {
-    const folded = foldState(state.id, state.rule, old);
-    if (folded.reread !== null) rereads.push(folded.reread);
-    return `${folded.value} AS ${q(state.id)}`;
-  });
-  const rows = rowsColumn(groups.states);
-  const alive = `coalesce(${old(rows)}, 0) + changed.${change(rows)} > 0`;
+  const columns: string[] = [];
+  const values: string[] = [];
+  for (const { id, rule } of groups.states) {
+    if (rule.rule === "value") {
+      values.push(`${rule.value.sql} AS ${q(id)}`);
+      rereads.push(`NOT coalesce(${rule.trusted.sql}, false)`);
+    } else {
+      const folded = foldState(id, rule, old);
+      columns.push(`${folded.value} AS ${q(id)}`);
+      if (folded.reread !== null) {
+        const lost = q(`${id} lost`);
+        columns.push(`coalesce(${folded.reread}, false) AS ${lost}`);
+        rereads.push(lost);
+      }
+    }
+  }
   // A group without rows goes; the one group of an aggregate without keys stays, so its lost extreme must be found out.
-  const kept = groups.keys.length === 0 ? "true" : alive;
+  const kept = groups.keys.length === 0 ? "true" : `${q(rowsColumn(groups.states))} > 0`;
   const reread = rereads.length === 0 ? "false" : `${kept} AND (${rereads.join(" OR ")})`;
   const keys = groups.keys.map((key) => `changed.${q(key)}`);
   await session.run(
-    `CREATE OR REPLACE TEMP TABLE ${q(FOLDED)} AS SELECT ${[...keys, ...columns, `coalesce(${reread}, false) AS "reread"`].join(", ")}
-     FROM ${q(CHANGED_GROUPS)} AS changed LEFT JOIN ${q(OLD_GROUPS)} AS old ON ${matchKeys(input, "old", "changed")}`,
+    `CREATE OR REPLACE TEMP TABLE ${q(FOLDED)} AS SELECT ${["*", ...values, `${reread} AS "reread"`].join(", ")} FROM (
+       SELECT ${[...keys, ...columns].join(", ")}
+       FROM ${q(CHANGED_GROUPS)} AS changed LEFT JOIN ${q(OLD_GROUPS)} AS old ON ${matchKeys(input, "old", "changed")})`,
   );
-}
-
-function foldState(
-  id: ColumnId,
-  rule: StateRule,
-  old: (id: ColumnId) => string,
-): { value: string; reread: string | null } {
-  switch (rule.rule) {
-    case "rows":
-    case "count":
-      return { value: `coalesce(${old(id)}, 0) + changed.${change(id)}`, reread: null };
-    case "sum": {
-      // A sum over no values is NULL, not 0.
-      const count = `coalesce(${old(rule.count)}, 0) + changed.${change(rule.count)}`;
-      const total = `coalesce(${old(id)}, 0) + coalesce(changed.${change(id)}, 0)`;
-      return { value: `CASE WHEN ${count} > 0 THEN CAST(${total} AS ${rule.type}) END`, reread: null };
-    }
-    case "extreme": {
-      const [came, went] = [`changed.${inserted(id)}`, `changed.${deleted(id)}`];
-      const [best, reaches] = rule.function === "min" ? ["least", "<="] : ["greatest", ">="];
-      // Lost where a copy of the held extreme went and nothing that came takes its place.
-      const lost = `(${went} IS NOT NULL AND ${went} ${reaches} ${old(id)} AND NOT (${came} IS NOT NULL AND ${came} ${reaches} ${old(id)}))`;
-      const value = `CASE WHEN ${old(id)} IS NULL THEN ${came} WHEN ${came} IS NULL THEN ${old(id)} ELSE ${best}(${old(id)}, ${came}) END`;
-      return { value, reread: lost };
-    }
-    case "reread":
-      throw new TypeError("a state without a folding rule is not folded");
-  }
 }
 
 /** The state of some groups from the sources at the horizon, their keys pushed down to the tables. */

@@ -133,12 +133,11 @@ async function annotate(
   return { relation, types };
 }
 
-/** The type of each aggregate's first argument, under the key that `argumentKey` gives. */
+/** The types of each aggregate's arguments, under the keys that `argumentKey` gives. */
 async function annotateArguments(session: Session, node: Aggregate, types: Record<ColumnId, string>): Promise<void> {
-  const columns = node.calls.flatMap((call) => {
-    const [argument] = call.arguments;
-    return argument === undefined ? [] : [{ id: argumentKey(call.id), expression: argument }];
-  });
+  const columns = node.calls.flatMap((call) =>
+    call.arguments.map((argument, index) => ({ id: argumentKey(call.id, index), expression: argument })),
+  );
   if (columns.length === 0) return;
   const input = standIn(outputOf(node.input), types);
   const sql = renderRelation({ kind: "project", input, columns }, NO_LEAVES);
@@ -146,9 +145,9 @@ async function annotateArguments(session: Session, node: Aggregate, types: Recor
   for (const column of described) types[column.column_name] = column.column_type;
 }
 
-/** Where `ViewPlan.types` has the type of the first argument of an aggregate call. */
-export function argumentKey(call: ColumnId): string {
-  return `${call}.argument`;
+/** Where `ViewPlan.types` has the type of an argument of an aggregate call. */
+export function argumentKey(call: ColumnId, index = 0): string {
+  return index === 0 ? `${call}.argument` : `${call}.argument${index + 1}`;
 }
 
 const NO_LEAVES = {

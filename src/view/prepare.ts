@@ -12,10 +12,11 @@ import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, ViewDefinition } from "../types.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
-import { bagLayout, HELPER_PREFIX, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
+import { bagLayout, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
 import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { LAYOUT_VERSION } from "./state.js";
+import { HELPER_PREFIX } from "./states.js";
 import { storageTypes } from "./storage-types.js";
 import { columnNames, replaceTime, usesTime } from "./time.js";
 

@@ -2,7 +2,8 @@ import { derive } from "../delta/derive.js";
 import { ColumnIds } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
-import type { Layout, PhysicalColumn } from "./layout.js";
+import type { Layout } from "./layout.js";
+import type { PhysicalColumn } from "./states.js";
 
 /** The value of a physical column as expressions take it. */
 export function decode(column: PhysicalColumn): string {

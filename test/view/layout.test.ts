@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AggregateCall, Relation } from "../../src/plan/relation.js";
-import { bagLayout, isLimited, type LayoutDraft, layoutOf, limitsRows, type StateRule } from "../../src/view/layout.js";
+import { bagLayout, isLimited, type LayoutDraft, layoutOf, limitsRows } from "../../src/view/layout.js";
 import { argumentKey, type ViewPlan } from "../../src/view/plan-view.js";
+import type { StateRule } from "../../src/view/states.js";
 import { aggregate, filter, join, project, scan, sql, unionAll, window } from "../plan/build.js";
 
 const t = scan("t", "a", "b");
