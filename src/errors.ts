@@ -53,6 +53,20 @@ export class EngineError extends IvmError {}
 /** A view could not be brought to the horizon; the other views are not affected. */
 export class RefreshError extends IvmError {}
 
+/** Values of the row that an error speaks of, as text. */
+export type Sample = Readonly<Record<string, string | null>>;
+
+/** The input of an append or a merge can't be taken as it is; nothing was written. */
+export class IngestError extends IvmError {
+  /** Up to three examples of what is wrong: the rows' keys, or the values. */
+  readonly samples: readonly Sample[];
+
+  constructor(code: string, message: string, options: IvmErrorOptions & { readonly samples?: readonly Sample[] } = {}) {
+    super(code, message, options);
+    this.samples = options.samples ?? [];
+  }
+}
+
 /** Another writer was faster; running again is right: exit code 75. */
 export class ConflictError extends IvmError {
   override readonly retryable: boolean = true;

@@ -4,12 +4,14 @@ export {
   DefinitionError,
   EngineError,
   type ErrorSubject,
+  IngestError,
   InternalError,
   InterruptedError,
   IvmError,
   type IvmErrorOptions,
   LakeError,
   RefreshError,
+  type Sample,
 } from "./errors.js";
 export { type Lake, type OpenOptions, open } from "./lake.js";
 export type { LogFields, Logger } from "./logger.js";

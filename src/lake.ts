@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
+import { type IngestRequest, ingest, ingestRequest } from "./ingest/ingest.js";
 import type { Logger } from "./logger.js";
 import { explainView } from "./refresh/explain.js";
 import { selectViews } from "./refresh/order.js";
@@ -11,10 +12,14 @@ import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
 import { loadFunctions } from "./sql/functions.js";
 import type {
+  AppendOptions,
   DefineOptions,
   DefineResult,
   ExplainResult,
+  IngestResult,
+  IngestSource,
   LakeConfig,
+  MergeOptions,
   RefreshOptions,
   RefreshResult,
   VerifyResult,
@@ -89,6 +94,30 @@ export class Lake implements AsyncDisposable {
     });
   }
 
+  /**
+   * Adds rows to a table. Without a key all of them, at each call; with one only those whose key the table does not
+   * have, so that a call can be repeated.
+   * @param table as in SQL: `orders`, `sales."order lines"`; without a schema one of `main`.
+   * @throws ConfigError for a table, key or query that is wrong, IngestError for rows that can't be taken,
+   * ConflictError where other writers were faster again and again. Nothing is then written.
+   */
+  append(table: string, from: IngestSource, options: AppendOptions = {}): Promise<IngestResult> {
+    const key = options.key === undefined || options.key.length === 0 ? null : options.key;
+    return this.ingest({ ...ingestRequest(table, from, options), kind: "append", key, deleteMissing: false });
+  }
+
+  /**
+   * Makes a table hold the input's rows, by key: new ones are inserted, changed ones replaced, and with
+   * `deleteMissing` those go that the input does not have. Rows that are the same cost no write.
+   * @param table as in SQL: `orders`, `sales."order lines"`; without a schema one of `main`.
+   * @throws ConfigError for a table, key or query that is wrong, IngestError for rows that can't be taken,
+   * ConflictError where other writers were faster again and again. Nothing is then written.
+   */
+  merge(table: string, from: IngestSource, options: MergeOptions): Promise<IngestResult> {
+    const deleteMissing = options.deleteMissing === true;
+    return this.ingest({ ...ingestRequest(table, from, options), kind: "merge", key: options.key, deleteMissing });
+  }
+
   /** How a view is kept and what a refresh would do with it now. @throws ConfigError for an unknown view. */
   explain(view: string): Promise<ExplainResult> {
     return this.exclusive(async (session) => {
@@ -121,6 +150,13 @@ export class Lake implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  private ingest(request: IngestRequest): Promise<IngestResult> {
+    return this.exclusive((session) => {
+      const retry = <Result>(work: () => Promise<Result>) => this.retrying(session, work);
+      return ingest({ session, engine: this.engine, state: this.tables, retry }, request);
+    });
   }
 
   private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {

@@ -16,6 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   view: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render"],
   log: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
   refresh: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view", "log"],
+  ingest: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
   project: [],
   demo: ["project", "index", "quote"],
   report: ["project", "index", "demo", "quote"],

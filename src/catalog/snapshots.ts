@@ -40,6 +40,23 @@ export async function existingSnapshots(
   return new Set(rows.map((row) => row.id));
 }
 
+/**
+ * The snapshot after `from` whose commit carries an id in its `extra_info`; undefined where there is none. The newest
+ * snapshot may be another writer's.
+ */
+export async function snapshotOfCommit(
+  session: Session,
+  engine: Engine,
+  from: bigint,
+  commitId: string,
+): Promise<bigint | undefined> {
+  const [row] = await session.rows<{ id: bigint }>(
+    `SELECT snapshot_id AS id FROM ${engine.metadataTable("ducklake_snapshot_changes")}
+     WHERE snapshot_id > ${from} AND contains(commit_extra_info, ${quoteLiteral(commitId)})`,
+  );
+  return row?.id;
+}
+
 export interface WindowChanges {
   /** What the window's snapshots did to tables, by table id: DuckLake's own change keys, maintenance included. */
   readonly byTable: ReadonlyMap<bigint, ReadonlySet<string>>;

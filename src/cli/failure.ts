@@ -1,6 +1,6 @@
 /** An error as the command line tells it: for a person, and as JSON. */
 import { CommanderError } from "commander";
-import { type ErrorSubject, IvmError } from "../errors.js";
+import { type ErrorSubject, IngestError, IvmError, type Sample } from "../errors.js";
 import { formatPlace, type Problem, ProjectError } from "../project/problems.js";
 import type { Style } from "./style.js";
 
@@ -13,6 +13,8 @@ export interface Failure {
   readonly subject: ErrorSubject;
   /** Where several things are wrong at once: each of them. */
   readonly problems?: readonly Problem[];
+  /** Where rows are wrong: some of them. */
+  readonly samples?: readonly Sample[];
   /** Only with `--debug`. */
   readonly stack?: string;
 }
@@ -64,6 +66,7 @@ function describe(error: unknown): Failure {
       retryable: error.retryable,
       subject: error.subject,
       ...(error instanceof ProjectError ? { problems: error.problems } : {}),
+      ...(error instanceof IngestError ? { samples: error.samples } : {}),
     };
   }
   const unspecific = { retryable: false, subject: {} };

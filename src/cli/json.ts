@@ -1,7 +1,7 @@
 /** The JSON that `--output json` prints: snake_case names, and numbers only where they are exact. */
 
 /** Objects under these names have names of the user's own, which stay as they are. */
-const VERBATIM = new Set(["row"]);
+const VERBATIM = new Set(["row", "samples"]);
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 

@@ -1,12 +1,14 @@
 /** The command line's grammar. Nothing heavy is imported before a command runs. */
 import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
+import { registerAppend } from "./append.js";
 import { registerApply } from "./apply.js";
 import type { CliContext } from "./context.js";
 import { registerDemo } from "./demo.js";
 import { registerExplain } from "./explain.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
+import { registerMerge } from "./merge.js";
 import { registerPlan } from "./plan.js";
 import { registerRefresh } from "./refresh.js";
 import { registerStatus } from "./status.js";
@@ -15,7 +17,7 @@ import { registerVerify } from "./verify.js";
 const EXIT_CODES = `
 Exit codes:
   0    fine, also when there was nothing to do
-  1    a view failed, verify found a difference, or the lake could not be reached
+  1    a view failed, verify found a difference, an input can't be taken, or the lake could not be reached
   2    wrong usage, configuration or definition
   75   another writer was faster: run the same command again
   130  interrupted`;
@@ -47,6 +49,8 @@ export function createProgram(context: CliContext): Command {
     registerList,
     registerExplain,
     registerVerify,
+    registerAppend,
+    registerMerge,
     registerDemo,
   ];
   for (const register of registrations) {

@@ -36,17 +36,18 @@ export class Engine {
     private readonly ownsInstance: boolean,
     readonly config: LakeConfig,
     readonly redact: (text: string) => string,
+    private readonly addSecret: (secret: string) => void,
   ) {}
 
   static async open(config: LakeConfig, options: EngineOptions = {}): Promise<Engine> {
     const logger = options.logger ?? silentLogger;
     const instance = options.instance ?? (await createInstance(config));
     const redactor = makeRedactor(config);
-    const engine = new Engine(instance, options.instance === undefined, config, redactor.redact);
+    const engine = new Engine(instance, options.instance === undefined, config, redactor.redact, redactor.add);
     try {
       const session = await engine.rawSession();
       try {
-        await engine.attach(session, logger, redactor.add);
+        await engine.attach(session, logger);
       } finally {
         session.close();
       }
@@ -72,7 +73,7 @@ export class Engine {
     );
     await session.run(`USE ${quoteIdentifier(other?.name ?? "memory")}`);
     await session.run(`DETACH ${quoteIdentifier(LAKE_NAME)}`);
-    await this.attach(session, silentLogger, () => undefined);
+    await this.attach(session, silentLogger);
     await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
   }
 
@@ -84,6 +85,13 @@ export class Engine {
     } finally {
       await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
     }
+  }
+
+  /** Makes files in object storage and on the web readable, in a lake that has no use for that itself. */
+  async reachStorage(session: Session, kind: "s3" | "https"): Promise<void> {
+    const extensions = { directory: this.config.engine?.extensionDirectory, logger: silentLogger };
+    if (kind === "https") await loadExtension(session.connection, "httpfs", extensions);
+    else await this.prepareS3(session, extensions);
   }
 
   /** An open read of a SQLite catalog keeps every writer waiting, so there no reads are put together. */
@@ -106,7 +114,7 @@ export class Engine {
     return new Session(await this.instance.connect(), this.redact);
   }
 
-  private async attach(session: Session, logger: Logger, addSecret: (secret: string) => void): Promise<void> {
+  private async attach(session: Session, logger: Logger): Promise<void> {
     await session.run("SET autoinstall_known_extensions = false");
     const catalog = this.config.catalog.replace(/^ducklake:/i, "");
     const extensions = { directory: this.config.engine?.extensionDirectory, logger };
@@ -115,7 +123,7 @@ export class Engine {
     if (/^sqlite:/i.test(catalog)) await loadExtension(session.connection, "sqlite_scanner", extensions);
 
     const onS3 = this.config.dataPath?.startsWith("s3://") === true;
-    if (onS3 || this.config.s3 !== undefined) await this.prepareS3(session, extensions, addSecret);
+    if (onS3 || this.config.s3 !== undefined) await this.prepareS3(session, extensions);
 
     const parts = [
       ...(this.config.dataPath === undefined ? [] : [`DATA_PATH ${quoteLiteral(this.config.dataPath)}`]),
@@ -132,7 +140,7 @@ export class Engine {
       throw this.attachError(error);
     }
     if (!onS3 && this.config.s3 === undefined && (await this.storedOption(session, "data_path")).startsWith("s3://")) {
-      await this.prepareS3(session, extensions, addSecret);
+      await this.prepareS3(session, extensions);
     }
     // DuckDB's own cipher only reads; httpfs brings the one that writes.
     if ((await this.storedOption(session, "encrypted")) === "true") {
@@ -143,10 +151,9 @@ export class Engine {
   private async prepareS3(
     session: Session,
     extensions: { directory: string | undefined; logger: Logger },
-    addSecret: (secret: string) => void,
   ): Promise<void> {
     await loadExtension(session.connection, "httpfs", extensions);
-    await createS3Secret(session, this.config.s3 ?? {}, addSecret);
+    await createS3Secret(session, this.config.s3 ?? {}, this.addSecret);
   }
 
   private async storedOption(session: Session, key: string): Promise<string> {

@@ -22,21 +22,41 @@ export interface SqlOrigin {
   readonly lineOffset?: number;
 }
 
+/** What DuckDB's parser says of a text. `place` is where it stopped. */
+export type Parsed =
+  | { readonly kind: "statements"; readonly statements: readonly Ast[] }
+  | { readonly kind: "not_a_select"; readonly message: string }
+  | { readonly kind: "syntax_error"; readonly message: string; readonly place: TextPlace | undefined };
+
+interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Has DuckDB's own parser read a text of SELECT statements. */
+export async function parseStatements(session: Session, sql: string): Promise<Parsed> {
+  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR AS tree", [sql]);
+  const tree = parseJson(row.tree);
+  if (!isAst(tree)) throw new TypeError("json_serialize_sql gave no object");
+  if (tree["error"] !== true) return { kind: "statements", statements: children(tree, "statements") };
+  const message = text(tree, "error_message");
+  if (text(tree, "error_type") === "not implemented") return { kind: "not_a_select", message };
+  const position = Number(text(tree, "position") || Number.NaN);
+  return { kind: "syntax_error", message, place: Number.isNaN(position) ? undefined : lineAndColumn(sql, position) };
+}
+
 /**
  * Parses one SELECT statement with DuckDB's own parser.
  * @throws DefinitionError `syntax_error` with line and column, `not_a_select` for any other statement.
  */
 export async function parseSelect(session: Session, sql: string, origin: SqlOrigin): Promise<Ast> {
-  const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR AS tree", [sql]);
-  const tree = parseJson(row.tree);
-  if (!isAst(tree)) throw new TypeError("json_serialize_sql gave no object");
-  if (tree["error"] === true) throw parseError(tree, sql, origin);
-  const statements = children(tree, "statements");
-  const [statement] = statements;
-  if (statement === undefined || statements.length !== 1) {
+  const parsed = await parseStatements(session, sql);
+  if (parsed.kind !== "statements") throw parseError(parsed, origin);
+  const [statement] = parsed.statements;
+  if (statement === undefined || parsed.statements.length !== 1) {
     throw new DefinitionError(
       "not_a_select",
-      `View ${origin.view}: expected one SELECT statement, found ${statements.length}.`,
+      `View ${origin.view}: expected one SELECT statement, found ${parsed.statements.length}.`,
       {
         subject: subjectOf(origin),
         hint: "Write exactly one query in each view's file.",
@@ -46,9 +66,9 @@ export async function parseSelect(session: Session, sql: string, origin: SqlOrig
   return statement;
 }
 
-function parseError(tree: Ast, sql: string, origin: SqlOrigin): DefinitionError {
-  const message = text(tree, "error_message");
-  if (text(tree, "error_type") === "not implemented") {
+function parseError(failed: Exclude<Parsed, { kind: "statements" }>, origin: SqlOrigin): DefinitionError {
+  const { message } = failed;
+  if (failed.kind === "not_a_select") {
     return new DefinitionError(
       "not_a_select",
       `View ${origin.view}: a view is defined by a SELECT statement. ${message}`,
@@ -58,8 +78,7 @@ function parseError(tree: Ast, sql: string, origin: SqlOrigin): DefinitionError 
       },
     );
   }
-  const position = Number(text(tree, "position") || Number.NaN);
-  const place = Number.isNaN(position) ? undefined : lineAndColumn(sql, position);
+  const { place } = failed;
   const line = place === undefined ? undefined : place.line + (origin.lineOffset ?? 0);
   const where = place === undefined ? "" : ` at line ${line}, column ${place.column}`;
   return new DefinitionError("syntax_error", `View ${origin.view}: ${message}${where}.`, {
@@ -77,7 +96,7 @@ export function subjectOf(origin: SqlOrigin): { view: string; file?: string } {
 }
 
 /** DuckDB counts code points, JavaScript's strings UTF-16 units. */
-function lineAndColumn(sql: string, position: number): { line: number; column: number } {
+function lineAndColumn(sql: string, position: number): TextPlace {
   const before = [...sql].slice(0, position).join("");
   const lines = before.split("\n");
   return { line: lines.length, column: [...(lines.at(-1) ?? "")].length + 1 };

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { folder } from "../project/files.js";
 import { BINARY, command, type JsonError, json, processOptions } from "./command.js";
 
-const COMMANDS = ["init", "plan", "apply", "refresh", "status", "list", "explain", "verify", "demo"];
+const COMMANDS = ["init", "plan", "apply", "refresh", "status", "list", "explain", "verify", "append", "merge", "demo"];
 
 describe("help and version", () => {
   it("is printed on stdout, with exit code 0", async () => {
@@ -49,6 +49,12 @@ describe("wrong usage", () => {
     [["status", "--output", "xml"], "Allowed choices are text, json.", "ducklake-ivm --help"],
     [["status", "too", "many"], "too many arguments for 'status'", "ducklake-ivm --help"],
     [["explain"], "missing required argument 'view'", "ducklake-ivm --help"],
+    [["merge", "t", "from", "x.csv"], "required option '--key <columns>' not specified", "ducklake-ivm --help"],
+    [["merge", "t", "x.csv", "--key", "k"], "missing required argument 'query|file'", "ducklake-ivm --help"],
+    [["append", "t", "form", "x.csv"], 'Write the word "from" between the table and', "ducklake-ivm --help"],
+    [["append", "t"], "missing required argument 'from'", "ducklake-ivm --help"],
+    [["append", "t", "from", "x", "--key", "a,,b"], "Write column names with commas between.", "ducklake-ivm --help"],
+    [["append", "t", "from", "x", "--delete-missing"], "unknown option '--delete-missing'", "ducklake-ivm --help"],
     [[], "No command was given.", "ducklake-ivm --help"],
   ])("has exit code 2 and says what: %j", async (words, message, hint) => {
     const result = await command(words);
