@@ -87,6 +87,7 @@ export class Lake implements AsyncDisposable {
       const interrupt = (): void => session.connection.interrupt();
       options.signal?.addEventListener("abort", interrupt);
       try {
+        if (options.dryRun !== true) await this.retrying(session, () => this.tables.upgrade(session));
         return await runRefresh(() => this.start(session, options.toSnapshot), options);
       } finally {
         options.signal?.removeEventListener("abort", interrupt);

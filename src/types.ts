@@ -40,6 +40,27 @@ export interface EngineConfig {
   readonly tempDirectory?: string;
 }
 
+/** A length of time, or a number of snapshots. */
+export type Retention = { readonly milliseconds: number } | { readonly snapshots: bigint };
+
+/** Change logs: what each refresh changed, as Parquet files for other systems. */
+export interface LogConfig {
+  /** The log root: a folder or `s3://bucket/prefix`. No change logs are kept where it is left out. */
+  readonly path?: string;
+  /** How long windows can be told apart before they become part of the base. Default seven days. */
+  readonly keep?: Retention;
+  /** How far a registered consumer may lag behind before it no longer holds windows back. Default thirty days. */
+  readonly maxLag?: Retention;
+  /** How many windows one merge makes one. Default 8. */
+  readonly fanOut?: number;
+  /** How long files stay that no log needs any more, in milliseconds. Default one hour. */
+  readonly graceMs?: number;
+  /** Bytes that a file of a base should have. Default 128 MiB. */
+  readonly fileBytes?: number;
+  /** `auto` compacts after a refresh when it is due, `manual` only on request. Default `auto`. */
+  readonly compact?: "auto" | "manual";
+}
+
 /** A lake and where this project keeps its own things in it. */
 export interface LakeConfig {
   /** As DuckLake's ATTACH takes it, with or without the `ducklake:` prefix: a DuckDB file, `sqlite:…` or `postgres:…`. */
@@ -53,7 +74,7 @@ export interface LakeConfig {
   readonly schema?: string;
   /** Schema of this project's own tables. Default `ivm`. */
   readonly stateSchema?: string;
-  readonly log?: { readonly path?: string };
+  readonly log?: LogConfig;
   readonly engine?: EngineConfig;
 }
 

@@ -63,6 +63,8 @@ export class Engine {
     const session = await this.rawSession();
     await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
     await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
+    // Files of change logs are read in the order of their keys.
+    await session.run("SET preserve_insertion_order = true");
     return session;
   }
 
@@ -122,7 +124,7 @@ export class Engine {
     if (/^postgres(ql)?:/i.test(catalog)) await loadExtension(session.connection, "postgres_scanner", extensions);
     if (/^sqlite:/i.test(catalog)) await loadExtension(session.connection, "sqlite_scanner", extensions);
 
-    const onS3 = this.config.dataPath?.startsWith("s3://") === true;
+    const onS3 = [this.config.dataPath, this.config.log?.path].some((path) => path?.startsWith("s3://") === true);
     if (onS3 || this.config.s3 !== undefined) await this.prepareS3(session, extensions);
 
     const parts = [

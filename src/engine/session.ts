@@ -35,6 +35,16 @@ export class Session {
     }
   }
 
+  /** Rows that are computed while they are read, a chunk at a time. */
+  async *stream(sql: string): AsyncGenerator<readonly DuckDBValue[][], void, undefined> {
+    this.statements += 1;
+    try {
+      yield* (await this.connection.stream(sql)).yieldRows();
+    } catch (error) {
+      throw engineError(error, this.redact);
+    }
+  }
+
   /** The type of an expression that reads no table. */
   async typeOf(expression: string): Promise<DuckDBType> {
     this.statements += 1;

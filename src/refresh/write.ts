@@ -4,6 +4,7 @@ import { WEIGHT } from "../catalog/source-delta.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";
+import type { LogWriter } from "../log/writer.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
 import { isLimited, type Layout } from "../view/layout.js";
@@ -37,6 +38,8 @@ export interface WriteInput {
   readonly cursors: readonly NewCursor[];
   /** What the run's record says besides. */
   readonly record: RunRecord;
+  /** Writes the view's change log; null where none is kept. */
+  readonly log: LogWriter | null;
 }
 
 interface RunRecord {
@@ -75,6 +78,7 @@ export async function writeNew(input: WriteInput, rows: string, replaced: BuiltV
     await session.run(`INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")} FROM (\n${rows}\n)`);
     const counts = await countAgainstKept(input, replaced, table);
     await checkPrimaryKey(input, table, null);
+    await logState(input, table);
     await writeUserView(input, name);
     await writeBuilt(input, { fingerprint: definition.fingerprint, layout, table: name });
     return counts;
@@ -89,7 +93,7 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
   const expected = await findVictims(input, table, rebuilt);
   // Behind a LIMIT, or where the definition changed, visible rows are no function of the physical difference.
   const whole = rebuilt || isLimited(layout);
-  const counts = whole ? null : await countVisible(input);
+  const counts = whole ? null : await visibleChange(input);
   if (whole) await keepVisible(input, built);
   return commit(input, async () => {
     if (expected > 0n) {
@@ -104,18 +108,40 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
     );
     const written = `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`;
     await checkPrimaryKey(input, table, whole ? null : written);
-    if (counts !== null) return counts;
+    if (counts !== null) {
+      if (input.log?.mode !== "append") await logState(input, table);
+      return counts;
+    }
     if (rebuilt) {
       await writeUserView(input, built.table);
       await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
     }
+    await logState(input, table);
     return countAgainstKept(input, built, table);
   });
 }
 
 /** Moves only the cursors: the window held no change that the view can see. */
-export function writeCursors(input: WriteInput): Promise<Written> {
-  return commit(input, async () => ({ inserted: 0n, deleted: 0n }));
+export async function writeCursors(input: WriteInput, built: BuiltView): Promise<Written> {
+  if (input.log?.mode === "append") await input.log.writeNothing();
+  return commit(input, async () => {
+    if (input.log?.mode !== "append") await logState(input, physicalTable(input.state, built.table));
+    return { inserted: 0n, deleted: 0n };
+  });
+}
+
+/** Counts the change of the visible rows, and writes it to the log where that stands where the view does. */
+async function visibleChange(input: WriteInput): Promise<{ inserted: bigint; deleted: bigint }> {
+  if (input.log?.mode !== "append") return countVisible(input);
+  const rows = visibleDelta(input.definition.layout, `SELECT * FROM temp.${q(DIFFERENCE)}`, WEIGHT, true);
+  return input.log.writeChange(rows, WEIGHT);
+}
+
+/** Brings the log to the visible rows as they are now, inside the transaction that made them so. */
+async function logState({ log, definition }: WriteInput, table: string): Promise<void> {
+  if (log === null) return;
+  const rows = visibleSelect(definition.layout, table);
+  await (log.mode === "begin" ? log.writeState(rows) : log.writeCatchUp(rows));
 }
 
 /** Finds the rows to delete by value, one for each copy that goes; gives how many there must be. */
@@ -276,6 +302,7 @@ async function commit(
     if (input.cursors.length > 0)
       await session.run(`INSERT INTO ${state.table("cursors")} VALUES ${cursorRows(input)}`);
     await writeRun(input, written);
+    await input.log?.register();
     await state.commitMessage(session, `refresh ${definition.name} to ${horizon}`, {
       commit: commitId,
       run: runId,

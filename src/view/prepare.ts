@@ -15,10 +15,12 @@ import type { DefinedSource, StoredDefinition } from "./definition.js";
 import { bagLayout, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
 import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
-import { LAYOUT_VERSION } from "./state.js";
 import { HELPER_PREFIX } from "./states.js";
 import { storageTypes } from "./storage-types.js";
 import { columnNames, replaceTime, usesTime } from "./time.js";
+
+/** Part of every fingerprint: raised when the same definition is laid out in another way, so that views are rebuilt. */
+const PHYSICAL_FORMAT = 1;
 
 export interface PrepareContext {
   readonly session: Session;
@@ -144,7 +146,7 @@ async function prepare(
     sql: definition.sql,
     statement,
     fingerprint: fingerprintOf([
-      LAYOUT_VERSION,
+      PHYSICAL_FORMAT,
       printed,
       sources.map((source) => source.name),
       columns,

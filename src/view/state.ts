@@ -4,9 +4,7 @@ import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "./definition.js";
 import type { Layout } from "./layout.js";
-
-/** The version of the tables in the state schema; a newer one is refused, an older one migrated. */
-export const LAYOUT_VERSION = 1;
+import { LAYOUT_VERSION, migrate } from "./migrations.js";
 
 /** What stands in the lake for a view now; null before its first refresh. */
 export interface BuiltView {
@@ -52,6 +50,7 @@ export interface State {
 export class StateTables {
   /** Once seen, the tables stay: nobody but this project drops them. */
   private seen = false;
+  private current = false;
 
   constructor(private readonly engine: Engine) {}
 
@@ -72,34 +71,37 @@ export class StateTables {
     return this.seen;
   }
 
-  /** Creates the tables where they are missing. @throws LakeError `state_too_new`. */
+  /** Creates the tables where they are missing and brings older ones up to date. @throws LakeError `state_too_new`. */
   async prepare(session: Session): Promise<void> {
     if (await this.exists(session)) {
-      await this.checkVersion(session);
+      await this.upgrade(session);
       return;
     }
     const schema = quotePath([LAKE_NAME, this.schema]);
-    // Three commits, since an option needs a schema that is committed; killed between them, the next run goes on.
+    // Commits of their own, since an option needs a schema that is committed; killed between them, the next run goes on.
     await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     // A small inlined delete that races a compaction is lost without a conflict, so nothing that is updated is inlined.
     await session.run(
       `CALL ${quoteIdentifier(LAKE_NAME)}.set_option('data_inlining_row_limit', 0, schema => ${quoteLiteral(this.schema)})`,
     );
-    await session.transaction(async () => {
-      for (const [name, columns] of Object.entries(TABLES))
-        await session.run(`CREATE TABLE ${this.table(name)} (${columns})`);
-      await session.run(`INSERT INTO ${this.table("layout")} VALUES (${LAYOUT_VERSION}, 0)`);
-      await this.commitMessage(session, "create state tables", { layout: LAYOUT_VERSION });
-    });
+    await migrate(session, this, 0);
+  }
+
+  /** Brings tables of an older version up to date; does nothing where there are none. @throws LakeError `state_too_new`. */
+  async upgrade(session: Session): Promise<void> {
+    if (this.current || !(await this.exists(session))) return;
+    const version = await this.version(session);
+    if (version < LAYOUT_VERSION) await migrate(session, this, version);
+    this.current = true;
   }
 
   /** @throws LakeError `state_too_new` where a newer version of this project wrote the tables. */
-  async checkVersion(session: Session): Promise<void> {
-    const row = await session.row<{ version: number }>(`SELECT version FROM ${this.table("layout")}`);
-    if (row.version <= LAYOUT_VERSION) return;
+  private async version(session: Session): Promise<number> {
+    const { version } = await session.row<{ version: number }>(`SELECT version FROM ${this.table("layout")}`);
+    if (version <= LAYOUT_VERSION) return version;
     throw new LakeError(
       "state_too_new",
-      `The schema ${this.schema} of the lake has layout ${row.version}; this version of ducklake-ivm knows layout ${LAYOUT_VERSION}.`,
+      `The schema ${this.schema} of the lake has layout ${version}; this version of ducklake-ivm knows layout ${LAYOUT_VERSION}.`,
       { hint: "Use the newer version of ducklake-ivm that wrote it." },
     );
   }
@@ -107,7 +109,7 @@ export class StateTables {
   /** Definitions and progress, as they are now or as they were at a snapshot. */
   async read(session: Session, snapshot?: bigint): Promise<State> {
     if (!(await this.exists(session))) return { views: [], progress: new Map(), cursors: [] };
-    await this.checkVersion(session);
+    await this.version(session);
     const at = snapshot === undefined ? "" : ` AT (VERSION => ${snapshot})`;
     const views = await session.rows<{ name: string; definition: string; built: string | null }>(
       `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
@@ -137,11 +139,3 @@ export class StateTables {
     );
   }
 }
-
-const TABLES: Readonly<Record<string, string>> = {
-  layout: "version INTEGER, applies BIGINT",
-  views: "name VARCHAR, definition VARCHAR, built VARCHAR",
-  progress: "view VARCHAR, horizon BIGINT, run_id VARCHAR, instant VARCHAR, updated_at TIMESTAMP WITH TIME ZONE",
-  cursors: "view VARCHAR, source VARCHAR, snapshot BIGINT, table_id BIGINT, table_uuid VARCHAR",
-  runs: "run_id VARCHAR, view VARCHAR, horizon BIGINT, instant VARCHAR, strategy VARCHAR, reason VARCHAR, sources VARCHAR, terms VARCHAR, rows_inserted BIGINT, rows_deleted BIGINT, elapsed_ms DOUBLE, finished_at TIMESTAMP WITH TIME ZONE",
-};

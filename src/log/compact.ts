@@ -1,0 +1,126 @@
+import type { Session } from "../engine/session.js";
+import { ConflictError } from "../errors.js";
+import { consolidate, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import { heldPositions } from "./consumers.js";
+import { type CompactionStep, nextStep } from "./policy.js";
+import { storedRows } from "./read.js";
+import { insertEntries, type LogState, type NewEntry, readLog, readLogs, retireEntries } from "./registry.js";
+import type { LogRoot } from "./root.js";
+
+/**
+ * Carries out one step: reads the files, writes what takes their place, and swaps them in one transaction of the lake.
+ * Killed before that, it leaves files that nothing registers; a refresh that adds a window meanwhile is not disturbed.
+ * @throws ConflictError `log_moved` where another compaction was faster.
+ */
+async function runStep(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  state: LogState,
+  step: CompactionStep,
+): Promise<readonly NewEntry[]> {
+  const { tables, store } = root;
+  const { log, epoch, schema } = state;
+  const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId };
+  await consolidate(session, state.schema, storedRows(store, state.schema, step.entries));
+  const written = await writeStep(files, step);
+  await dropConsolidated(session);
+  await session.transaction(async () => {
+    const now = await readLog(session, tables, state.log);
+    // Rows that are updated in place by every compaction of the log and by every consumer that moves: of two at once,
+    // one gets a conflict.
+    await session.run(
+      `UPDATE ${tables.table("logs")} SET generation = generation + 1, updated_at = now() WHERE log = $1`,
+      [log],
+    );
+    await session.run(`UPDATE ${tables.table("consumers")} SET moves = moves WHERE log = $1`, [log]);
+    const held = await heldPositions(session, root, state);
+    if (now?.epoch !== epoch || now.generation !== state.generation || held.some((position) => crosses(step, position))) {
+      throw new ConflictError("log_moved", `The log of ${state.log} was moved by another run in the meantime.`, {
+        subject: { view: state.log },
+        hint: "Run the same command again.",
+      });
+    }
+    await retireEntries(session, tables, step.entries);
+    await insertEntries(session, tables, written);
+    await tables.commitMessage(session, `${step.kind} change log of ${state.log}`, { log: state.log, run: runId });
+  });
+  return written;
+}
+
+/** True where the step would take away a position. */
+function crosses(step: CompactionStep, position: bigint): boolean {
+  if (step.kind === "fold") return position < step.at;
+  return step.entries.some((entry) => entry.to === position) && step.entries.at(-1)?.to !== position;
+}
+
+async function writeStep(files: FileContext, step: CompactionStep): Promise<readonly NewEntry[]> {
+  const createdAt = step.entries.map((entry) => entry.createdAt).sort().at(-1) ?? new Date().toISOString();
+  if (step.kind === "fold") {
+    const level = Math.max(0, ...step.entries.filter((entry) => entry.kind === "base").map((entry) => entry.level)) + 1;
+    return (await writeBase(files, step.at, level)).map((entry) => ({ ...entry, createdAt }));
+  }
+  const [first, last] = [step.entries[0], step.entries.at(-1)];
+  if (first?.from === undefined || first.from === null || last === undefined) throw new TypeError("a merge needs windows");
+  return [{ ...(await writeSegment(files, first.from, last.to, step.level)), createdAt }];
+}
+
+export interface CompactionSummary {
+  readonly log: string;
+  readonly merges: number;
+  readonly folds: number;
+  /** Live files after it. */
+  readonly files: number;
+  readonly rows: bigint;
+  readonly bytes: bigint;
+  /** Rows that were written anew. */
+  readonly rewritten: bigint;
+}
+
+/**
+ * Brings logs in order, step by step, each step a commit of its own, and then their manifests.
+ * @param thorough also rewrites a large base for a few old windows, which a refresh would put off.
+ */
+export async function compactLogs(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  options: { readonly logs?: readonly string[]; readonly thorough: boolean; readonly signal?: AbortSignal },
+): Promise<CompactionSummary[]> {
+  const states = await readLogs(session, root.tables, options.logs);
+  const summaries: CompactionSummary[] = [];
+  for (const log of states.keys()) summaries.push(await compactLog(session, root, runId, log, options));
+  return summaries;
+}
+
+async function compactLog(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  log: string,
+  options: { readonly thorough: boolean; readonly signal?: AbortSignal },
+): Promise<CompactionSummary> {
+  const counts = { merge: 0, fold: 0 };
+  let rewritten = 0n;
+  let state = await readLog(session, root.tables, log);
+  while (state !== undefined && options.signal?.aborted !== true) {
+    const held = await heldPositions(session, root, state);
+    const { keep, fanOut } = root;
+    const step = nextStep(state, { keep, fanOut, held, now: new Date(), thorough: options.thorough });
+    if (step === undefined) break;
+    const written = await runStep(session, root, runId, state, step);
+    counts[step.kind] += 1;
+    rewritten += written.reduce((sum, entry) => sum + entry.rows, 0n);
+    state = await readLog(session, root.tables, log);
+  }
+  const entries = state?.entries ?? [];
+  return {
+    log,
+    merges: counts.merge,
+    folds: counts.fold,
+    files: entries.filter((entry) => entry.file !== null).length,
+    rows: entries.reduce((sum, entry) => sum + entry.rows, 0n),
+    bytes: entries.reduce((sum, entry) => sum + entry.bytes, 0n),
+    rewritten,
+  };
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import type { Session } from "../engine/session.js";
+import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { baseName, logFolder, segmentName } from "./names.js";
+import type { NewEntry } from "./registry.js";
+import { columnNames, keyOrder, type LogSchema } from "./schema.js";
+import type { ObjectStore } from "./store.js";
+
+/** The version of the files and of the manifest; in both. */
+export const FORMAT_VERSION = 1;
+
+/** Small enough that one key costs little to read, large enough that the footer stays small. */
+const ROW_GROUP_ROWS = 20_480;
+
+/** Key columns that the least and the greatest key tell; more do not prune better. */
+const BOUND_COLUMNS = 8;
+/** Longer bounds cost more in the registry than they save. */
+const BOUND_CHARACTERS = 4_096;
+
+/** Consolidated rows of a log, encoded, with their weight; unsorted. */
+const ROWS = "ivm_log_rows";
+/** The same in the order of the key, where they become several files. */
+const SORTED = "ivm_log_sorted";
+
+export interface FileContext {
+  readonly session: Session;
+  readonly store: ObjectStore;
+  readonly log: string;
+  readonly epoch: string;
+  readonly schema: LogSchema;
+  readonly runId: string;
+  readonly lakeId: string;
+  /** Bytes that a file of a base should have. */
+  readonly fileBytes: number;
+  /** Runs work on the session after all work that came before it. */
+  readonly oneByOne: <Result>(work: () => Promise<Result>) => Promise<Result>;
+}
+
+/**
+ * Keeps the sum of weighted rows for the file that is written next. `rows` is a SELECT of encoded columns and the
+ * weight; equal rows are summed and those that cancel out dropped.
+ */
+export async function consolidate(session: Session, schema: LogSchema, rows: string): Promise<void> {
+  const weight = quoteIdentifier(schema.weight);
+  const columns = columnNames(schema);
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(ROWS)} AS
+    SELECT ${columns}, CAST(sum(${weight}) AS BIGINT) AS ${weight} FROM (\n${rows}\n)
+    GROUP BY ${schema.columns.map((_, index) => index + 1).join(", ")} HAVING sum(${weight}) <> 0`);
+}
+
+export interface ConsolidatedCounts {
+  /** Rows of the file. */
+  readonly rows: bigint;
+  /** Copies that come. */
+  readonly inserted: bigint;
+  /** Copies that go. */
+  readonly deleted: bigint;
+}
+
+export async function countConsolidated(session: Session, schema: LogSchema): Promise<ConsolidatedCounts> {
+  const weight = quoteIdentifier(schema.weight);
+  return session.row<ConsolidatedCounts>(`
+    SELECT count(*) AS "rows", CAST(coalesce(sum(${weight}) FILTER (WHERE ${weight} > 0), 0) AS BIGINT) AS inserted,
+           CAST(coalesce(-sum(${weight}) FILTER (WHERE ${weight} < 0), 0) AS BIGINT) AS deleted
+    FROM temp.${quoteIdentifier(ROWS)}`);
+}
+
+/** Writes the consolidated rows as the segment of a window. A window without changes needs no file. */
+export async function writeSegment(context: FileContext, from: bigint, to: bigint, level: number): Promise<NewEntry> {
+  const { session, schema } = context;
+  const { rows } = await countConsolidated(session, schema);
+  const entry = { ...commonOf(context), kind: "segment" as const, from, to, level, part: 0 };
+  if (rows === 0n) return { ...entry, file: null, rows, bytes: 0n, least: null, greatest: null };
+  const file = segmentName(logFolder(context.log), context.lakeId, from, to, entry.id);
+  const facts = { window_from: String(from), window_to: String(to), level: String(level) };
+  return { ...entry, ...(await writeFile(context, file, `temp.${quoteIdentifier(ROWS)}`, keyOrder(schema), facts)) };
+}
+
+/** Writes the consolidated rows as a base: files in key order, each of about the target size. */
+export async function writeBase(context: FileContext, at: bigint, level: number): Promise<NewEntry[]> {
+  const { session, schema } = context;
+  const { rows } = await countConsolidated(session, schema);
+  const entry = { ...commonOf(context), kind: "base" as const, from: null, to: at, level };
+  if (rows === 0n) return [{ ...entry, part: 0, file: null, rows, bytes: 0n, least: null, greatest: null }];
+  const folder = logFolder(context.log);
+  const facts = (part: number) => ({ base_at: String(at), part: String(part), level: String(level) });
+  const perFile = await rowsPerFile(context, rows);
+  if (perFile >= rows) {
+    const file = baseName(folder, context.lakeId, at, 0, entry.id);
+    const written = await writeFile(context, file, `temp.${quoteIdentifier(ROWS)}`, keyOrder(schema), facts(0));
+    return [{ ...entry, part: 0, ...written }];
+  }
+  const sorted = `temp.${quoteIdentifier(SORTED)}`;
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(SORTED)} AS SELECT * FROM temp.${quoteIdentifier(ROWS)} ORDER BY ${keyOrder(schema)}`);
+  const starts = Array.from({ length: Number((rows + perFile - 1n) / perFile) }, (_, part) => BigInt(part) * perFile);
+  const entries = await Promise.all(
+    starts.map(async (start, part): Promise<NewEntry> => {
+      const id = part === 0 ? entry.id : randomUUID();
+      const slice = `(SELECT * FROM ${sorted} WHERE rowid >= ${start} AND rowid < ${start + perFile})`;
+      const file = baseName(folder, context.lakeId, at, part, id);
+      return { ...entry, id, part, ...(await writeFile(context, file, slice, keyOrder(schema), facts(part))) };
+    }),
+  );
+  await session.run(`DROP TABLE ${sorted}`);
+  return entries;
+}
+
+export async function dropConsolidated(session: Session): Promise<void> {
+  await session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(ROWS)}`);
+}
+
+function commonOf({ log, epoch, runId }: FileContext) {
+  return { id: randomUUID(), log, epoch, runId };
+}
+
+/** How many rows make a file of the target size, from the size of a first row group. */
+async function rowsPerFile(context: FileContext, rows: bigint): Promise<bigint> {
+  const sample = 4 * ROW_GROUP_ROWS;
+  if (rows <= BigInt(sample)) return rows;
+  const select = `(SELECT * FROM temp.${quoteIdentifier(ROWS)} LIMIT ${sample})`;
+  const { bytes } = await context.store.scratch((path) => copy(context, path, select, keyOrder(context.schema), {}));
+  const perRow = Math.max(1, Number(bytes) / sample);
+  const groups = Math.max(1, Math.round(context.fileBytes / perRow / ROW_GROUP_ROWS));
+  return BigInt(groups) * BigInt(ROW_GROUP_ROWS);
+}
+
+type Written = Pick<NewEntry, "file" | "rows" | "bytes" | "least" | "greatest">;
+
+async function writeFile(
+  context: FileContext,
+  file: string,
+  source: string,
+  order: string,
+  facts: Readonly<Record<string, string>>,
+): Promise<Written> {
+  const copied = await context.store.write(file, (path) =>
+    // One file is made while others are sent: a session does one thing at a time.
+    context.oneByOne(async () => ({
+      ...(await boundsOf(context, source, order)),
+      ...(await copy(context, path, source, order, facts)),
+    })),
+  );
+  return { file, ...copied };
+}
+
+async function copy(
+  { session, schema, log, epoch, runId }: FileContext,
+  path: string,
+  source: string,
+  order: string,
+  facts: Readonly<Record<string, string>>,
+): Promise<{ rows: bigint; bytes: bigint }> {
+  const metadata = {
+    log,
+    epoch,
+    ...facts,
+    schema_fingerprint: schema.fingerprint,
+    format_version: String(FORMAT_VERSION),
+    run_id: runId,
+  };
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}: ${quoteLiteral(value)}`);
+  const stats = await session.row<{ count: bigint; file_size_bytes: bigint }>(
+    `COPY (SELECT * FROM ${source} ORDER BY ${order}) TO ${quoteLiteral(path)}
+     (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, KV_METADATA {${pairs.join(", ")}}, RETURN_STATS)`,
+  );
+  return { rows: stats.count, bytes: stats.file_size_bytes };
+}
+
+/** The keys of the first and the last row, as JSON arrays of the values' text. */
+async function boundsOf(
+  { session, schema }: FileContext,
+  source: string,
+  order: string,
+): Promise<{ least: string | null; greatest: string | null }> {
+  const values = schema.key.slice(0, BOUND_COLUMNS).map((name) => `CAST(${quoteIdentifier(name)} AS VARCHAR)`);
+  const keys = `CAST(to_json([${values.join(", ")}]) AS VARCHAR)`;
+  const row = await session.row<{ least: string; greatest: string }>(`
+    SELECT (SELECT ${keys} FROM ${source} ORDER BY ${order} LIMIT 1) AS least,
+           (SELECT ${keys} FROM ${source} ORDER BY ${reversed(schema)} LIMIT 1) AS greatest`);
+  const short = (bound: string): string | null => (bound.length > BOUND_CHARACTERS ? null : bound);
+  return { least: short(row.least), greatest: short(row.greatest) };
+}
+
+function reversed(schema: LogSchema): string {
+  return schema.key.map((name) => `${quoteIdentifier(name)} DESC NULLS FIRST`).join(", ");
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { Session } from "../engine/session.js";
+import { ConflictError } from "../errors.js";
+import { parseJson, printJson } from "../sql/json.js";
+import type { StateTables } from "../view/state.js";
+import { FORMAT_VERSION } from "./files.js";
+import { logFolder, manifestName } from "./names.js";
+import { type LogEntry, type LogState, readLog } from "./registry.js";
+import type { ObjectStore } from "./store.js";
+
+/**
+ * The picture of a log for readers that have no lake: `manifest.json` beside its files, described in
+ * `docs/change-log.md`. The lake's own tables are the truth; whatever else stands here is replaced.
+ */
+export interface Manifest {
+  readonly format_version: number;
+  readonly log: string;
+  readonly epoch: string;
+  /** Names one attempt to publish, so that it is known again where the answer to it was lost. */
+  readonly commit: string;
+  readonly generation: bigint;
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly stored: string }[];
+  readonly key: readonly string[];
+  readonly key_kind: string;
+  readonly weight_column: string;
+  /** The snapshot that the log has come to. */
+  readonly end: bigint;
+  readonly bases: readonly { readonly at: bigint; readonly files: readonly ManifestFile[] }[];
+  readonly segments: readonly ManifestSegment[];
+}
+
+interface ManifestFile {
+  /** Relative to the manifest's own folder; null where there are no rows. */
+  readonly file: string | null;
+  readonly rows: bigint;
+  readonly bytes: bigint;
+  readonly least: string | null;
+  readonly greatest: string | null;
+}
+
+interface ManifestSegment extends ManifestFile {
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly level: number;
+  readonly created_at: string;
+}
+
+export function manifestOf(state: LogState, commit: string): Manifest {
+  const folder = logFolder(state.log);
+  const { schema } = state;
+  return {
+    format_version: FORMAT_VERSION,
+    log: state.log,
+    epoch: state.epoch,
+    commit,
+    generation: state.generation,
+    columns: schema.columns.map(({ name, type, stored }) => ({ name, type, stored })),
+    key: schema.key,
+    key_kind: schema.keyKind,
+    weight_column: schema.weight,
+    end: state.end,
+    bases: basesOf(state, folder),
+    segments: state.entries
+      .filter((entry) => entry.kind === "segment")
+      .map((entry) => ({
+        from: entry.from ?? 0n,
+        to: entry.to,
+        level: entry.level,
+        created_at: entry.createdAt,
+        ...fileOf(entry, folder),
+      })),
+  };
+}
+
+function basesOf(state: LogState, folder: string): Manifest["bases"] {
+  const bases = state.entries.filter((entry) => entry.kind === "base");
+  const positions = [...new Set(bases.map((entry) => entry.to))];
+  return positions.map((at) => ({
+    at,
+    files: bases.filter((entry) => entry.to === at && entry.file !== null).map((entry) => fileOf(entry, folder)),
+  }));
+}
+
+function fileOf(entry: LogEntry, folder: string): ManifestFile {
+  const { rows, bytes, least, greatest } = entry;
+  return { file: entry.file === null ? null : entry.file.slice(folder.length), rows, bytes, least, greatest };
+}
+
+const ATTEMPTS = 8;
+
+/**
+ * Makes the manifest say what the lake says, by compare-and-swap. Publishers may come in any order: each one writes
+ * the truth as it finds it, and one that is overtaken looks again.
+ * @throws ConflictError `manifest_busy` where others kept overtaking this one; LakeError of the store.
+ */
+export async function publishManifest(
+  session: Session,
+  tables: StateTables,
+  store: ObjectStore,
+  log: string,
+): Promise<"published" | "current" | "removed"> {
+  const name = manifestName(logFolder(log));
+  const commit = randomUUID();
+  let published = false;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const truth = await readLog(session, tables, log);
+    const found = await store.readText(name);
+    if (truth === undefined) {
+      await store.remove([name]);
+      return "removed";
+    }
+    if (found !== undefined && saysTheSame(found.text, truth)) return published ? "published" : "current";
+    const text = `${printJson(manifestOf(truth, commit) as never)}\n`;
+    published = (await store.swapText(name, text, found?.tag)) || (await isOurs(store, name, commit));
+  }
+  throw new ConflictError("manifest_busy", `The manifest of ${log} was changed by others ${ATTEMPTS} times in a row.`, {
+    subject: { view: log },
+    hint: "Run the same command again.",
+  });
+}
+
+/** A conditional write can have won although its answer says that it lost: the SDK sends it again by itself. */
+async function isOurs(store: ObjectStore, name: string, commit: string): Promise<boolean> {
+  const found = await store.readText(name);
+  return found !== undefined && commitOf(found.text) === commit;
+}
+
+function saysTheSame(text: string, truth: LogState): boolean {
+  const commit = commitOf(text);
+  return commit !== undefined && text === `${printJson(manifestOf(truth, commit) as never)}\n`;
+}
+
+const anyManifest = z.looseObject({ commit: z.string().max(100) });
+
+/** Undefined for a text that is no manifest of ours, whatever it is. */
+function commitOf(text: string): string | undefined {
+  try {
+    const parsed = anyManifest.safeParse(parseJson(text));
+    return parsed.success ? parsed.data.commit : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Session } from "../engine/session.js";
+import { isFileOf } from "./names.js";
+import type { LogRoot } from "./root.js";
+
+export interface SweepResult {
+  /** Names below the log root. */
+  readonly files: readonly string[];
+  readonly bytes: bigint;
+}
+
+interface KnownFile {
+  readonly id: string;
+  readonly file: string | null;
+  readonly bytes: bigint;
+  /** Retired for longer than the grace time. */
+  readonly expired: boolean;
+}
+
+/** Removes files that were retired for longer than the grace time. It needs no list of the store. */
+export async function sweepRetired(session: Session, root: LogRoot): Promise<SweepResult> {
+  const expired = (await knownFiles(session, root)).filter((known) => known.expired);
+  if (expired.length === 0) return { files: [], bytes: 0n };
+  const files = expired.flatMap((known) => (known.file === null ? [] : [known.file]));
+  await root.store.remove(files);
+  await forget(session, root, expired);
+  return { files, bytes: expired.reduce((sum, known) => sum + known.bytes, 0n) };
+}
+
+/**
+ * Removes what no reader and no run can still need: files that were retired, or are registered nowhere, for longer
+ * than the grace time. Every run registers what it wrote well within that time, or writes it again.
+ */
+export async function sweepAll(
+  session: Session,
+  root: LogRoot,
+  options: { readonly dryRun: boolean },
+): Promise<SweepResult> {
+  const listed = await root.store.list("");
+  const before = Date.now() - root.graceMs;
+  // Read after the list, so that whatever was listed and is registered by now is known.
+  const known = await knownFiles(session, root);
+  const kept = new Set(known.filter((row) => !row.expired).map((row) => row.file));
+  const expired = new Set(known.filter((row) => row.expired).map((row) => row.file));
+  const lakeId = await root.lakeId(session);
+  const gone = listed.filter(({ name, modified }) => {
+    if (!isFileOf(lakeId, name) || kept.has(name)) return false;
+    return expired.has(name) || modified.getTime() < before;
+  });
+  if (!options.dryRun) {
+    await root.store.remove(gone.map((object) => object.name));
+    await forget(
+      session,
+      root,
+      known.filter((row) => row.expired),
+    );
+  }
+  return { files: gone.map((object) => object.name), bytes: gone.reduce((sum, object) => sum + object.bytes, 0n) };
+}
+
+function knownFiles(session: Session, { tables, graceMs }: LogRoot): Promise<KnownFile[]> {
+  return session.rows<KnownFile>(
+    `SELECT segment.id, segment.file, segment.bytes,
+            coalesce(epoch_ms(retired.retired_at) < ${Date.now() - graceMs}, false) AS expired
+     FROM ${tables.table("segments")} AS segment LEFT JOIN ${tables.table("retired")} AS retired ON retired.id = segment.id`,
+  );
+}
+
+/** The registry forgets files that are gone. */
+async function forget(session: Session, { tables }: LogRoot, files: readonly KnownFile[]): Promise<void> {
+  if (files.length === 0) return;
+  const ids = files.map((known) => known.id);
+  await session.transaction(async () => {
+    for (const table of ["segments", "retired"]) {
+      await session.run(`DELETE FROM ${tables.table(table)} WHERE id IN (SELECT unnest($1))`, [ids]);
+    }
+    await tables.commitMessage(session, "forget swept files of change logs", { files: ids.length });
+  });
+}

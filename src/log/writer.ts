@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import type { Session } from "../engine/session.js";
+import { ConflictError } from "../errors.js";
+import { quoteIdentifier } from "../sql/quote.js";
+import type { StoredDefinition } from "../view/definition.js";
+import { type ConsolidatedCounts, consolidate, countConsolidated, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import { storedRows } from "./read.js";
+import { beginEpoch, insertEntries, type LogState, type NewEntry, readLog } from "./registry.js";
+import type { LogRoot } from "./root.js";
+import { encodedColumns, type LogSchema, logSchema } from "./schema.js";
+
+/** The part of the grace time after which a file that was written is no longer sure to be there. */
+const TRUSTED_SHARE = 0.5;
+
+/** Writes what one refresh of a view changed to the view's log: files first, their registration with the commit. */
+export class LogWriter {
+  private entries: readonly NewEntry[] = [];
+  private writtenAt = 0;
+
+  private constructor(
+    private readonly root: LogRoot,
+    private readonly session: Session,
+    private readonly log: string,
+    private readonly schema: LogSchema,
+    private readonly before: LogState | undefined,
+    private readonly files: FileContext,
+    private readonly horizon: bigint,
+    /**
+     * `append`: the log stands where the view does. `catch up`: refreshes without a log have left a gap. `begin`:
+     * there is no log yet, the columns are others, or the view changes without a new snapshot.
+     */
+    readonly mode: "append" | "catch up" | "begin",
+  ) {}
+
+  /** @param from where the view stands in the lake now; null before its first refresh. */
+  static async open(
+    root: LogRoot,
+    session: Session,
+    definition: StoredDefinition,
+    run: { readonly id: string; readonly from: bigint | null; readonly horizon: bigint },
+  ): Promise<LogWriter> {
+    const log = definition.name;
+    const schema = await logSchema(session, definition);
+    const before = await readLog(session, root.tables, log);
+    const goesOn =
+      before !== undefined && before.schema.fingerprint === schema.fingerprint && before.end < run.horizon && before.end >= 0n;
+    const mode = !goesOn || run.from === null ? "begin" : before.end === run.from ? "append" : "catch up";
+    const epoch = mode === "begin" || before === undefined ? randomUUID() : before.epoch;
+    const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId: run.id };
+    return new LogWriter(root, session, log, schema, before, files, run.horizon, mode);
+  }
+
+  /** Writes the segment of the run's window from a SELECT of the view's columns and `weight`; nothing is registered. */
+  async writeChange(rows: string, weight: string): Promise<ConsolidatedCounts> {
+    const select = `SELECT ${encodedColumns(this.schema)}, ${quoteIdentifier(weight)} AS ${quoteIdentifier(this.schema.weight)} FROM (${rows})`;
+    return this.writeWindow(select);
+  }
+
+  /** Writes the segment that brings the log's own state to `after`, whatever happened in between. */
+  async writeCatchUp(after: string): Promise<void> {
+    const entries = this.before?.entries ?? [];
+    const weight = quoteIdentifier(this.schema.weight);
+    const logged = storedRows(this.root.store, this.schema, entries);
+    await this.writeWindow(
+      `${this.weighted(after, 1)} UNION ALL SELECT * REPLACE (-${weight} AS ${weight}) FROM (${logged})`,
+    );
+  }
+
+  /** Begins the log with the whole state. */
+  async writeState(rows: string): Promise<void> {
+    this.writtenAt = Date.now();
+    await consolidate(this.session, this.schema, this.weighted(rows, 1));
+    this.entries = await writeBase(this.files, this.horizon, 0);
+    await dropConsolidated(this.session);
+  }
+
+  /** Registers that the window held no change. */
+  async writeNothing(): Promise<void> {
+    await this.writeWindow(storedRows(this.root.store, this.schema, []));
+  }
+
+  /** Registers what was written, in the transaction that changes the view. */
+  async register(): Promise<void> {
+    if (Date.now() - this.writtenAt > this.root.graceMs * TRUSTED_SHARE) {
+      throw new ConflictError("log_file_old", `The log of ${this.log}: its file waited too long to be registered.`, {
+        subject: { view: this.log },
+        hint: "Run the same command again, or raise `log.grace`.",
+      });
+    }
+    const { session, root } = this;
+    if (this.mode === "begin") await beginEpoch(session, root.tables, this.log, this.files.epoch, this.schema, this.before);
+    await insertEntries(session, root.tables, this.entries);
+  }
+
+  /** What was written, for the result. */
+  get written(): readonly NewEntry[] {
+    return this.entries;
+  }
+
+  private async writeWindow(select: string): Promise<ConsolidatedCounts> {
+    this.writtenAt = Date.now();
+    await consolidate(this.session, this.schema, select);
+    const counts = await countConsolidated(this.session, this.schema);
+    this.entries = [await writeSegment(this.files, this.before?.end ?? 0n, this.horizon, 0)];
+    await dropConsolidated(this.session);
+    return counts;
+  }
+
+  private weighted(rows: string, weight: 1 | -1): string {
+    return `SELECT ${encodedColumns(this.schema)}, ${weight} AS ${quoteIdentifier(this.schema.weight)} FROM (${rows})`;
+  }
+}

@@ -1,0 +1,62 @@
+import type { Session } from "../engine/session.js";
+
+/** One step of the state schema's tables from a version to the next. */
+interface Migration {
+  readonly version: number;
+  readonly what: string;
+  /** Statements of one transaction; `table` gives a table's quoted name. */
+  readonly statements: (table: (name: string) => string) => readonly string[];
+}
+
+/**
+ * Numbered steps, run in order, each in a transaction of its own that also moves the version. A step is never changed
+ * once it is released: what it did stands in lakes.
+ */
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    what: "create state tables",
+    statements: (table) => [
+      `CREATE TABLE ${table("layout")} (version INTEGER, applies BIGINT)`,
+      `CREATE TABLE ${table("views")} (name VARCHAR, definition VARCHAR, built VARCHAR)`,
+      `CREATE TABLE ${table("progress")} (view VARCHAR, horizon BIGINT, run_id VARCHAR, updated_at TIMESTAMP WITH TIME ZONE)`,
+      `CREATE TABLE ${table("cursors")} (view VARCHAR, source VARCHAR, snapshot BIGINT, table_id BIGINT, table_uuid VARCHAR)`,
+      `CREATE TABLE ${table("runs")} (run_id VARCHAR, view VARCHAR, horizon BIGINT, strategy VARCHAR, reason VARCHAR, sources VARCHAR, terms VARCHAR, rows_inserted BIGINT, rows_deleted BIGINT, elapsed_ms DOUBLE, finished_at TIMESTAMP WITH TIME ZONE)`,
+      `INSERT INTO ${table("layout")} VALUES (1, 0)`,
+    ],
+  },
+  {
+    version: 2,
+    what: "record the time that views saw, and create tables of change logs",
+    statements: (table) => [
+      `ALTER TABLE ${table("progress")} ADD COLUMN instant VARCHAR`,
+      `ALTER TABLE ${table("runs")} ADD COLUMN instant VARCHAR`,
+      `CREATE TABLE ${table("identity")} (lake VARCHAR)`,
+      `INSERT INTO ${table("identity")} VALUES (CAST(uuid() AS VARCHAR))`,
+      `CREATE TABLE ${table("logs")} (log VARCHAR, epoch VARCHAR, "schema" VARCHAR, generation BIGINT, updated_at TIMESTAMP WITH TIME ZONE)`,
+      `CREATE TABLE ${table("segments")} (id VARCHAR, log VARCHAR, epoch VARCHAR, kind VARCHAR, from_snapshot BIGINT, to_snapshot BIGINT, level INTEGER, part INTEGER, file VARCHAR, "rows" BIGINT, bytes BIGINT, least VARCHAR, greatest VARCHAR, run_id VARCHAR, created_at TIMESTAMP WITH TIME ZONE)`,
+      `CREATE TABLE ${table("retired")} (id VARCHAR, log VARCHAR, file VARCHAR, retired_at TIMESTAMP WITH TIME ZONE)`,
+      `CREATE TABLE ${table("consumers")} (name VARCHAR, log VARCHAR, epoch VARCHAR, "position" BIGINT, moves BIGINT, updated_at TIMESTAMP WITH TIME ZONE)`,
+    ],
+  },
+];
+
+/** The version of the tables in the state schema; a newer one is refused, an older one migrated. */
+export const LAYOUT_VERSION = MIGRATIONS.length;
+
+/** What a migration needs of the state schema. */
+export interface MigrationTarget {
+  table(name: string): string;
+  commitMessage(session: Session, message: string, info: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+/** Runs all steps after `version`. Of two at once, one gets a conflict and finds the work done when it tries again. */
+export async function migrate(session: Session, target: MigrationTarget, version: number): Promise<void> {
+  for (const migration of MIGRATIONS.filter((step) => step.version > version)) {
+    await session.transaction(async () => {
+      for (const statement of migration.statements((name) => target.table(name))) await session.run(statement);
+      if (migration.version > 1) await session.run(`UPDATE ${target.table("layout")} SET version = ${migration.version}`);
+      await target.commitMessage(session, migration.what, { layout: migration.version });
+    });
+  }
+}
