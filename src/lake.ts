@@ -3,6 +3,11 @@ import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
 import { type IngestRequest, ingest, ingestRequest } from "./ingest/ingest.js";
+import { addConsumer, commitConsumer, removeConsumer } from "./log/consumers.js";
+import { endLog } from "./log/registry.js";
+import { LogRoot, requireLog } from "./log/root.js";
+import type { LogRows } from "./log/rows.js";
+import { compact, consumerStatus, findLog, openRows, sweep } from "./log/verbs.js";
 import type { Logger } from "./logger.js";
 import { explainView } from "./refresh/explain.js";
 import { selectViews } from "./refresh/order.js";
@@ -13,15 +18,21 @@ import { verifyViews } from "./refresh/verify.js";
 import { loadFunctions } from "./sql/functions.js";
 import type {
   AppendOptions,
+  CompactOptions,
+  CompactResult,
+  ConsumerStatus,
   DefineOptions,
   DefineResult,
   ExplainResult,
   IngestResult,
   IngestSource,
   LakeConfig,
+  LogOptions,
   MergeOptions,
   RefreshOptions,
   RefreshResult,
+  SweepOptions,
+  SweepResult,
   VerifyResult,
   ViewDefinition,
   ViewStatus,
@@ -51,11 +62,13 @@ export class Lake implements AsyncDisposable {
   /** The catalog's name on connections that `connect` gives. */
   readonly name = LAKE_NAME;
   private readonly tables: StateTables;
+  private readonly logs: LogRoot | undefined;
   private queue: Promise<unknown> = Promise.resolve();
 
   /** @internal Use `open`. */
   constructor(private readonly engine: Engine) {
     this.tables = new StateTables(engine);
+    this.logs = LogRoot.open(engine.config, this.tables);
   }
 
   /** A new connection to the same instance, with the lake in use. The caller closes it. */
@@ -71,8 +84,9 @@ export class Lake implements AsyncDisposable {
   define(definitions: readonly ViewDefinition[], options: DefineOptions = {}): Promise<DefineResult> {
     return this.exclusive(async (session) => {
       const functions = await loadFunctions(session);
+      const endLogOf = (view: string): Promise<void> => endLog(session, this.tables, view);
       return this.retrying(session, () =>
-        applyDefinitions(session, this.engine, this.tables, functions, definitions, options),
+        applyDefinitions(session, this.engine, this.tables, functions, definitions, options, endLogOf),
       );
     });
   }
@@ -144,8 +158,57 @@ export class Lake implements AsyncDisposable {
     });
   }
 
+  /**
+   * What changed in a view between two snapshots, consolidated and sorted by key, read as it is asked for.
+   * @param view may be left out for a consumer, which has a view of its own.
+   * @throws ConfigError `log_off`, `log_unknown`, `consumer_unknown`, `key_invalid`; LakeError `log_position_lost`, or
+   * `consumer_reset` for a consumer that must take the whole state.
+   */
+  changes(view: string | undefined, options: LogOptions): Promise<LogRows> {
+    return this.rows(view, "changes", options);
+  }
+
+  /** The whole state of a view at a snapshot that its log can answer for, sorted by key, with its position. */
+  state(view: string | undefined, options: LogOptions = {}): Promise<LogRows> {
+    return this.rows(view, "state", options);
+  }
+
+  /** Compacts change logs, repairs their manifests and sweeps files that nothing needs. */
+  compact(options: CompactOptions = {}): Promise<CompactResult> {
+    return this.logging((session, root) => compact(session, root, options));
+  }
+
+  /** Removes files below the log root that nothing registers, older than the grace time. */
+  sweep(options: SweepOptions = {}): Promise<SweepResult> {
+    return this.logging((session, root) => sweep(session, root, options));
+  }
+
+  /** Registers a consumer: at a snapshot, at the log's end, or before its first state. */
+  addConsumer(name: string, view: string, at?: bigint | "end"): Promise<void> {
+    return this.logging(async (session, root) => {
+      await addConsumer(session, root, name, await findLog(session, root, view), at);
+    });
+  }
+
+  removeConsumer(name: string): Promise<void> {
+    return this.logging((session, root) => removeConsumer(session, root, name));
+  }
+
+  /**
+   * Moves a consumer to a position that `changes` or `state` told. False where it stands there already.
+   * @param from what the consumer read from; a consumer that stands elsewhere by now is ConflictError `consumer_moved`.
+   */
+  commitConsumer(name: string, to: bigint, from?: bigint | null): Promise<boolean> {
+    return this.logging((session, root) => commitConsumer(session, root, name, to, from));
+  }
+
+  consumers(): Promise<ConsumerStatus[]> {
+    return this.logging((session, root) => consumerStatus(session, root));
+  }
+
   async close(): Promise<void> {
     await this.queue;
+    this.logs?.close();
     this.engine.close();
   }
 
@@ -160,8 +223,31 @@ export class Lake implements AsyncDisposable {
     });
   }
 
+  /** On a connection of its own, which lives as long as the rows are read. */
+  private async rows(view: string | undefined, what: "changes" | "state", options: LogOptions): Promise<LogRows> {
+    const root = requireLog(this.logs);
+    const session = await this.engine.session();
+    try {
+      await this.tables.upgrade(session);
+      return await this.retrying(session, () => openRows(session, root, view, what, options));
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  private logging<Result>(work: (session: Session, root: LogRoot) => Promise<Result>): Promise<Result> {
+    return this.exclusive((session) => {
+      const root = requireLog(this.logs);
+      return this.retrying(session, async () => {
+        await this.tables.upgrade(session);
+        return work(session, root);
+      });
+    });
+  }
+
   private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {
-    return this.retrying(session, () => startRun(session, this.engine, this.tables, toSnapshot));
+    return this.retrying(session, () => startRun(session, this.engine, this.tables, toSnapshot, this.logs));
   }
 
   private retrying<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {

@@ -70,7 +70,8 @@ function windowText({ source, from, to }: SourceResult): string {
 }
 
 function remarks(result: RefreshResult, style: Style): string[] {
-  return result.views.flatMap((view) => [
+  const warnings = result.warnings.map(({ text }) => `${style.yellow("warning:")} ${text}`);
+  const ofViews = result.views.flatMap((view) => [
     ...view.sources.flatMap(({ source, deltaReason }) =>
       deltaReason === undefined
         ? []
@@ -78,6 +79,7 @@ function remarks(result: RefreshResult, style: Style): string[] {
     ),
     ...(view.error === null ? [] : errorLines(view.view, view.error, style)),
   ]);
+  return [...ofViews, ...warnings];
 }
 
 function summary(result: RefreshResult, style: Style, refreshed: string): string {

@@ -1,7 +1,8 @@
 import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
-import { consolidate, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import type { CompactedLog } from "../types.js";
 import { heldPositions } from "./consumers.js";
+import { consolidate, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
 import { type CompactionStep, nextStep } from "./policy.js";
 import { storedRows } from "./read.js";
 import { insertEntries, type LogState, type NewEntry, readLog, readLogs, retireEntries } from "./registry.js";
@@ -35,7 +36,11 @@ async function runStep(
     );
     await session.run(`UPDATE ${tables.table("consumers")} SET moves = moves WHERE log = $1`, [log]);
     const held = await heldPositions(session, root, state);
-    if (now?.epoch !== epoch || now.generation !== state.generation || held.some((position) => crosses(step, position))) {
+    if (
+      now?.epoch !== epoch ||
+      now.generation !== state.generation ||
+      held.some((position) => crosses(step, position))
+    ) {
       throw new ConflictError("log_moved", `The log of ${state.log} was moved by another run in the meantime.`, {
         subject: { view: state.log },
         hint: "Run the same command again.",
@@ -55,26 +60,19 @@ function crosses(step: CompactionStep, position: bigint): boolean {
 }
 
 async function writeStep(files: FileContext, step: CompactionStep): Promise<readonly NewEntry[]> {
-  const createdAt = step.entries.map((entry) => entry.createdAt).sort().at(-1) ?? new Date().toISOString();
+  const createdAt =
+    step.entries
+      .map((entry) => entry.createdAt)
+      .sort()
+      .at(-1) ?? new Date().toISOString();
   if (step.kind === "fold") {
     const level = Math.max(0, ...step.entries.filter((entry) => entry.kind === "base").map((entry) => entry.level)) + 1;
     return (await writeBase(files, step.at, level)).map((entry) => ({ ...entry, createdAt }));
   }
   const [first, last] = [step.entries[0], step.entries.at(-1)];
-  if (first?.from === undefined || first.from === null || last === undefined) throw new TypeError("a merge needs windows");
+  if (first?.from === undefined || first.from === null || last === undefined)
+    throw new TypeError("a merge needs windows");
   return [{ ...(await writeSegment(files, first.from, last.to, step.level)), createdAt }];
-}
-
-export interface CompactionSummary {
-  readonly log: string;
-  readonly merges: number;
-  readonly folds: number;
-  /** Live files after it. */
-  readonly files: number;
-  readonly rows: bigint;
-  readonly bytes: bigint;
-  /** Rows that were written anew. */
-  readonly rewritten: bigint;
 }
 
 /**
@@ -86,9 +84,9 @@ export async function compactLogs(
   root: LogRoot,
   runId: string,
   options: { readonly logs?: readonly string[]; readonly thorough: boolean; readonly signal?: AbortSignal },
-): Promise<CompactionSummary[]> {
+): Promise<CompactedLog[]> {
   const states = await readLogs(session, root.tables, options.logs);
-  const summaries: CompactionSummary[] = [];
+  const summaries: CompactedLog[] = [];
   for (const log of states.keys()) summaries.push(await compactLog(session, root, runId, log, options));
   return summaries;
 }
@@ -99,7 +97,7 @@ async function compactLog(
   runId: string,
   log: string,
   options: { readonly thorough: boolean; readonly signal?: AbortSignal },
-): Promise<CompactionSummary> {
+): Promise<CompactedLog> {
   const counts = { merge: 0, fold: 0 };
   let rewritten = 0n;
   let state = await readLog(session, root.tables, log);

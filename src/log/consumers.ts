@@ -1,6 +1,6 @@
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, LakeError } from "../errors.js";
-import type { Retention } from "../types.js";
+import type { ConsumerStatus, Retention } from "../types.js";
 import type { LogEntry, LogState } from "./registry.js";
 import { readLog } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -92,10 +92,14 @@ export function consumerChanges(consumer: Consumer, state: LogState, until?: big
 }
 
 function reset(consumer: Consumer, why: string): LakeError {
-  return new LakeError(CONSUMER_RESET, `Consumer ${consumer.name} must take the whole state of ${consumer.log}: ${why}.`, {
-    subject: { view: consumer.log },
-    hint: `Read \`state ${consumer.log} --consumer ${consumer.name}\`, then commit the position that it tells.`,
-  });
+  return new LakeError(
+    CONSUMER_RESET,
+    `Consumer ${consumer.name} must take the whole state of ${consumer.log}: ${why}.`,
+    {
+      subject: { view: consumer.log },
+      hint: `Read \`state ${consumer.log} --consumer ${consumer.name}\`, then commit the position that it tells.`,
+    },
+  );
 }
 
 /**
@@ -156,22 +160,7 @@ export async function requireLogState(session: Session, root: LogRoot, log: stri
   });
 }
 
-export interface ConsumerLag {
-  readonly name: string;
-  readonly view: string;
-  readonly position: bigint | null;
-  readonly end: bigint;
-  /** Windows that it has not consumed; null where it must take the state. */
-  readonly windows: number | null;
-  readonly rows: bigint | null;
-  /** Since its first unconsumed window was registered; null where there is none. */
-  readonly lagMs: number | null;
-  /** False where it must take the state, or holds nothing back because it lags too far behind. */
-  readonly held: boolean;
-  readonly reset: boolean;
-}
-
-export function lagOf(consumer: Consumer, state: LogState, maxLag: Retention, now: Date): ConsumerLag {
+export function lagOf(consumer: Consumer, state: LogState, maxLag: Retention, now: Date): ConsumerStatus {
   const common = { name: consumer.name, view: consumer.log, position: consumer.position, end: state.end };
   const next = pending(consumer, state);
   if (next === undefined) return { ...common, windows: null, rows: null, lagMs: null, held: false, reset: true };
@@ -193,13 +182,7 @@ function pending(consumer: Consumer, state: LogState): readonly LogEntry[] | und
   return changesBetween(state, consumer.position, undefined).entries;
 }
 
-function isHeld(
-  consumer: Consumer,
-  state: LogState,
-  next: readonly LogEntry[],
-  maxLag: Retention,
-  now: Date,
-): boolean {
+function isHeld(consumer: Consumer, state: LogState, next: readonly LogEntry[], maxLag: Retention, now: Date): boolean {
   const [first] = next;
   if (first === undefined || consumer.position === null) return true;
   if ("snapshots" in maxLag) return state.end - consumer.position <= maxLag.snapshots;

@@ -92,7 +92,9 @@ export async function writeBase(context: FileContext, at: bigint, level: number)
     return [{ ...entry, part: 0, ...written }];
   }
   const sorted = `temp.${quoteIdentifier(SORTED)}`;
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(SORTED)} AS SELECT * FROM temp.${quoteIdentifier(ROWS)} ORDER BY ${keyOrder(schema)}`);
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(SORTED)} AS SELECT * FROM temp.${quoteIdentifier(ROWS)} ORDER BY ${keyOrder(schema)}`,
+  );
   const starts = Array.from({ length: Number((rows + perFile - 1n) / perFile) }, (_, part) => BigInt(part) * perFile);
   const entries = await Promise.all(
     starts.map(async (start, part): Promise<NewEntry> => {

@@ -61,12 +61,14 @@ export async function entriesForKeys(
   if (wanted.includes(undefined)) return entries;
   const bounds = entries.filter((entry) => entry.least !== null && entry.greatest !== null);
   if (bounds.length === 0) return entries;
-  const rows = bounds.map(({ id, least, greatest }) => `(${[id, least ?? "", greatest ?? ""].map(quoteLiteral).join(", ")})`);
+  const rows = bounds.map(
+    ({ id, least, greatest }) => `(${[id, least ?? "", greatest ?? ""].map(quoteLiteral).join(", ")})`,
+  );
   const bound = (name: string) => `CAST(json_extract_string(${name}, '$[0]') AS ${first.stored})`;
   const tests = wanted.map((value) =>
     value === null
       ? `${bound("greatest")} IS NULL`
-      : `(${valueOf(first, value ?? "")} >= ${bound("least")} AND (${bound("greatest")} IS NULL OR ${valueOf(first, value ?? "")} <= ${bound("greatest")}))`,
+      : `(${valueSql(first, value ?? "")} >= ${bound("least")} AND (${bound("greatest")} IS NULL OR ${valueSql(first, value ?? "")} <= ${bound("greatest")}))`,
   );
   const found = await session.rows<{ id: string }>(
     `SELECT id FROM (VALUES ${rows.join(", ")}) AS bounds(id, least, greatest) WHERE ${tests.join(" OR ")}`,
@@ -80,9 +82,10 @@ async function checkKeys(session: Session, schema: LogSchema, keys: readonly Key
     if (Object.keys(key).length === 0) throw invalidKey("A key names no column.", schema);
     for (const [name, value] of Object.entries(key)) {
       const column = schema.columns.find((candidate) => candidate.name === name);
-      if (column === undefined || !schema.key.includes(name)) throw invalidKey(`${name} is no part of the key.`, schema);
+      if (column === undefined || !schema.key.includes(name))
+        throw invalidKey(`${name} is no part of the key.`, schema);
       try {
-        if (value !== null) await session.run(`SELECT ${valueOf(column, value)}`);
+        if (value !== null) await session.run(`SELECT ${valueSql(column, value)}`);
       } catch (error) {
         throw invalidKey(`The value of ${name} is not of the type ${column.type}.`, schema, error);
       }
@@ -104,8 +107,10 @@ function whereOf(schema: LogSchema, keys: readonly KeyFilter[]): string {
     const column = schema.columns.find((candidate) => candidate.name === name);
     const values = keys.map((key) => key[name]);
     if (column === undefined || values.includes(undefined) || values.includes(null)) return [];
-    const list = [...new Set(values)].map((value) => valueOf(column, value ?? ""));
-    return [list.length === 1 ? `${quoteIdentifier(name)} = ${list[0]}` : `${quoteIdentifier(name)} IN (${list.join(", ")})`];
+    const list = [...new Set(values)].map((value) => valueSql(column, value ?? ""));
+    return [
+      list.length === 1 ? `${quoteIdentifier(name)} = ${list[0]}` : `${quoteIdentifier(name)} IN (${list.join(", ")})`,
+    ];
   });
   const exact = keys.map((key) => `(${matchOf(schema, key)})`).join(" OR ");
   const decided = keys.length === 1 || schema.key.length === 1;
@@ -117,12 +122,12 @@ function matchOf(schema: LogSchema, key: KeyFilter): string {
   const parts = Object.entries(key).map(([name, value]) => {
     const column = schema.columns.find((candidate) => candidate.name === name);
     if (value === null || column === undefined) return `${quoteIdentifier(name)} IS NULL`;
-    return `${quoteIdentifier(name)} = ${valueOf(column, value)}`;
+    return `${quoteIdentifier(name)} = ${valueSql(column, value)}`;
   });
   return parts.join(" AND ");
 }
 
-function valueOf(column: LogColumn, value: string): string {
+function valueSql(column: LogColumn, value: string): string {
   const cast = `CAST(${quoteLiteral(value)} AS ${column.type})`;
   return column.stored === column.type ? cast : `CAST(${cast} AS ${column.stored})`;
 }

@@ -80,14 +80,22 @@ export async function readLogs(
   return new Map(
     logs.map((row) => {
       const live = entries.filter((entry) => entry.log === row.log && entry.epoch === row.epoch);
-      const end = live.reduce((latest, { to }) => (to > latest ? to : latest), -1n);
+      const end =
+        live
+          .map((entry) => entry.to)
+          .sort(ascending)
+          .at(-1) ?? -1n;
       return [row.log, { ...row, schema: JSON.parse(row.schema) as LogSchema, entries: live, end }];
     }),
   );
 }
 
 /** Registers entries; in the transaction that makes them true. */
-export async function insertEntries(session: Session, tables: StateTables, entries: readonly NewEntry[]): Promise<void> {
+export async function insertEntries(
+  session: Session,
+  tables: StateTables,
+  entries: readonly NewEntry[],
+): Promise<void> {
   if (entries.length === 0) return;
   const rows = entries.map((entry) => {
     const values = [
@@ -113,7 +121,11 @@ export async function insertEntries(session: Session, tables: StateTables, entri
 }
 
 /** Takes entries out of their log. Their files stay for a grace time, for readers that have a list of them. */
-export async function retireEntries(session: Session, tables: StateTables, entries: readonly LogEntry[]): Promise<void> {
+export async function retireEntries(
+  session: Session,
+  tables: StateTables,
+  entries: readonly LogEntry[],
+): Promise<void> {
   if (entries.length === 0) return;
   const rows = entries.map((entry) => `(${text(entry.id)}, ${text(entry.log)}, ${text(entry.file)}, now())`);
   await session.run(`INSERT INTO ${tables.table("retired")} VALUES ${rows.join(", ")}`);
@@ -129,7 +141,11 @@ export async function beginEpoch(
   before: LogState | undefined,
 ): Promise<void> {
   if (before === undefined) {
-    await session.run(`INSERT INTO ${tables.table("logs")} VALUES ($1, $2, $3, 0, now())`, [log, epoch, JSON.stringify(schema)]);
+    await session.run(`INSERT INTO ${tables.table("logs")} VALUES ($1, $2, $3, 0, now())`, [
+      log,
+      epoch,
+      JSON.stringify(schema),
+    ]);
     return;
   }
   await retireEntries(session, tables, before.entries);
@@ -151,4 +167,8 @@ export async function endLog(session: Session, tables: StateTables, log: string)
 
 function text(value: string | null): string {
   return value === null ? "NULL" : quoteLiteral(value);
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

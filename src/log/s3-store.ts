@@ -97,8 +97,11 @@ export class S3Store implements ObjectStore {
 
   async remove(names: readonly string[]): Promise<void> {
     const calls: string[][] = [];
-    for (let start = 0; start < names.length; start += NAMES_A_CALL) calls.push(names.slice(start, start + NAMES_A_CALL));
-    await Promise.all(calls.map((call) => this.limit(() => this.translating("remove", call[0] ?? "", () => this.removeCall(call)))));
+    for (let start = 0; start < names.length; start += NAMES_A_CALL)
+      calls.push(names.slice(start, start + NAMES_A_CALL));
+    await Promise.all(
+      calls.map((call) => this.limit(() => this.translating("remove", call[0] ?? "", () => this.removeCall(call)))),
+    );
   }
 
   close(): void {
@@ -120,7 +123,12 @@ export class S3Store implements ObjectStore {
     const { Upload } = await import("@aws-sdk/lib-storage");
     const upload = new Upload({
       client,
-      params: { Bucket: this.bucket, Key: this.key(name), Body: createReadStream(path), ContentType: "application/vnd.apache.parquet" },
+      params: {
+        Bucket: this.bucket,
+        Key: this.key(name),
+        Body: createReadStream(path),
+        ContentType: "application/vnd.apache.parquet",
+      },
       partSize: PART_BYTES,
       queueSize: 2,
     });
@@ -132,7 +140,10 @@ export class S3Store implements ObjectStore {
   }
 
   private open(): Promise<{ sdk: typeof import("@aws-sdk/client-s3"); client: S3Client }> {
-    this.opened ??= import("@aws-sdk/client-s3").then((sdk) => ({ sdk, client: new sdk.S3Client(clientConfig(this.config)) }));
+    this.opened ??= import("@aws-sdk/client-s3").then((sdk) => ({
+      sdk,
+      client: new sdk.S3Client(clientConfig(this.config)),
+    }));
     return this.opened;
   }
 
@@ -147,7 +158,10 @@ export class S3Store implements ObjectStore {
           ? ["storage_denied", "Check the S3 keys and the rights on the bucket of `log.path`."]
           : ["log_store", "Check `log.path`, the S3 endpoint, and that its server is up."];
       const why = `${(error as Error).name}${status === undefined ? "" : ` (${status})`}`;
-      throw new LakeError(code, `The change log could not ${what} ${this.address(name)}: ${why}.`, { hint, cause: error });
+      throw new LakeError(code, `The change log could not ${what} ${this.address(name)}: ${why}.`, {
+        hint,
+        cause: error,
+      });
     }
   }
 }
@@ -163,7 +177,8 @@ function clientConfig(config: S3Config): S3ClientConfig {
     accessKeyId === undefined || secretAccessKey === undefined
       ? {}
       : { credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) } };
-  const region = config.region ?? process.env["AWS_REGION"] ?? (config.endpoint === undefined ? undefined : "us-east-1");
+  const region =
+    config.region ?? process.env["AWS_REGION"] ?? (config.endpoint === undefined ? undefined : "us-east-1");
   return {
     ...keys,
     ...(region === undefined ? {} : { region }),

@@ -37,7 +37,10 @@ export async function logSchema(session: Session, definition: StoredDefinition):
   const { key, keyKind } = keyOf(definition);
   const taken = new Set(columns.map((column) => column.name.toLowerCase()));
   const weight = taken.has("weight") ? "_ivm_weight" : "weight";
-  const fingerprint = createHash("sha256").update(JSON.stringify([columns, key, weight])).digest("hex").slice(0, 16);
+  const fingerprint = createHash("sha256")
+    .update(JSON.stringify([columns, key, weight]))
+    .digest("hex")
+    .slice(0, 16);
   return { columns, key, keyKind, weight, fingerprint };
 }
 

@@ -48,7 +48,10 @@ export interface ObjectStore {
 export const SIDE_BY_SIDE = 8;
 
 /** A folder of its own, for this user's eyes only, around a file that goes elsewhere. */
-export async function inScratchFolder<Result>(parent: string, work: (path: string) => Promise<Result>): Promise<Result> {
+export async function inScratchFolder<Result>(
+  parent: string,
+  work: (path: string) => Promise<Result>,
+): Promise<Result> {
   const folder = await mkdtemp(join(parent, "ducklake-ivm-log-"));
   try {
     return await work(join(folder, "part.parquet"));

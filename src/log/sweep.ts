@@ -1,12 +1,7 @@
 import type { Session } from "../engine/session.js";
+import type { SweepResult } from "../types.js";
 import { isFileOf } from "./names.js";
 import type { LogRoot } from "./root.js";
-
-export interface SweepResult {
-  /** Names below the log root. */
-  readonly files: readonly string[];
-  readonly bytes: bigint;
-}
 
 interface KnownFile {
   readonly id: string;

@@ -22,10 +22,14 @@ export function changesBetween(state: LogState, since: bigint, until: bigint | u
   const from = positionAt(state, since);
   const to = until === undefined ? state.end : positionAt(state, until);
   if (to < from) {
-    throw new LakeError("log_window_empty", `The log of ${state.log}: the window from ${since} to ${until} ends before it begins.`, {
-      subject: { view: state.log },
-      hint: "Give the older snapshot as the beginning.",
-    });
+    throw new LakeError(
+      "log_window_empty",
+      `The log of ${state.log}: the window from ${since} to ${until} ends before it begins.`,
+      {
+        subject: { view: state.log },
+        hint: "Give the older snapshot as the beginning.",
+      },
+    );
   }
   const entries = segmentsOf(state).filter((entry) => (entry.from ?? 0n) >= from && entry.to <= to);
   return { from, to, entries };

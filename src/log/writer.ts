@@ -3,7 +3,15 @@ import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
-import { type ConsolidatedCounts, consolidate, countConsolidated, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import {
+  type ConsolidatedCounts,
+  consolidate,
+  countConsolidated,
+  dropConsolidated,
+  type FileContext,
+  writeBase,
+  writeSegment,
+} from "./files.js";
 import { storedRows } from "./read.js";
 import { beginEpoch, insertEntries, type LogState, type NewEntry, readLog } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -43,7 +51,10 @@ export class LogWriter {
     const schema = await logSchema(session, definition);
     const before = await readLog(session, root.tables, log);
     const goesOn =
-      before !== undefined && before.schema.fingerprint === schema.fingerprint && before.end < run.horizon && before.end >= 0n;
+      before !== undefined &&
+      before.schema.fingerprint === schema.fingerprint &&
+      before.end < run.horizon &&
+      before.end >= 0n;
     const mode = !goesOn || run.from === null ? "begin" : before.end === run.from ? "append" : "catch up";
     const epoch = mode === "begin" || before === undefined ? randomUUID() : before.epoch;
     const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId: run.id };
@@ -88,7 +99,8 @@ export class LogWriter {
       });
     }
     const { session, root } = this;
-    if (this.mode === "begin") await beginEpoch(session, root.tables, this.log, this.files.epoch, this.schema, this.before);
+    if (this.mode === "begin")
+      await beginEpoch(session, root.tables, this.log, this.files.epoch, this.schema, this.before);
     await insertEntries(session, root.tables, this.entries);
   }
 

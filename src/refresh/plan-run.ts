@@ -4,10 +4,13 @@ import { inspectWindow, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { InternalError, RefreshError } from "../errors.js";
+import { readLogs } from "../log/registry.js";
+import type { LogRoot } from "../log/root.js";
 import { readsClock, scansOf } from "../plan/relation.js";
 import type { Reason, Strategy } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
 import type { Layout } from "../view/layout.js";
+import { LAYOUT_WITH_LOGS } from "../view/migrations.js";
 import { sameName } from "../view/names.js";
 import type { BuiltView, Cursor, Progress, State, StateTables, StoredView } from "../view/state.js";
 import type { Instants } from "./sources.js";
@@ -17,6 +20,10 @@ export interface RunContext {
   readonly session: Session;
   readonly engine: Engine;
   readonly tables: StateTables;
+  /** Where change logs are kept; undefined where none are. */
+  readonly logs: LogRoot | undefined;
+  /** The snapshots that the logs have come to, by view. */
+  readonly logEnds: ReadonlyMap<string, bigint>;
   readonly state: State;
   readonly history: ChangeHistory;
   readonly horizon: bigint;
@@ -35,10 +42,11 @@ export async function startRun(
   engine: Engine,
   tables: StateTables,
   toSnapshot: bigint | undefined,
+  logs?: LogRoot,
 ): Promise<RunContext> {
   if (engine.readsTogether) await session.beginReading();
   try {
-    const run = await readRun(session, engine, tables, toSnapshot);
+    const run = await readRun(session, engine, tables, toSnapshot, logs);
     await session.endReading();
     return run;
   } catch (error) {
@@ -52,15 +60,33 @@ async function readRun(
   engine: Engine,
   tables: StateTables,
   toSnapshot: bigint | undefined,
+  logs?: LogRoot,
 ): Promise<RunContext> {
   const present = await currentSnapshot(session);
   const horizon = toSnapshot ?? present;
   if (toSnapshot !== undefined) await requireSnapshot(session, engine, toSnapshot);
   const instant = await commitTime(session, engine, horizon);
   const state = await tables.read(session);
+  const logEnds = new Map<string, bigint>();
+  if (logs !== undefined && state.layout >= LAYOUT_WITH_LOGS) {
+    for (const { log, end } of (await readLogs(session, tables)).values()) logEnds.set(log, end);
+  }
   const [oldest = present] = state.cursors.map((cursor) => cursor.snapshot).sort((a, b) => (a < b ? -1 : 1));
   const history = await ChangeHistory.read(session, oldest, present);
-  return { session, engine, tables, state, history, horizon, instant, present, moved: new Map(), moving: new Set() };
+  return {
+    session,
+    engine,
+    tables,
+    logs,
+    logEnds,
+    state,
+    history,
+    horizon,
+    instant,
+    present,
+    moved: new Map(),
+    moving: new Set(),
+  };
 }
 
 /** One source of a view in a run: its window and what the catalog says of it. */

@@ -1,7 +1,8 @@
 import type { SourceDelta } from "../catalog/source-delta.js";
 import { IvmError } from "../errors.js";
+import type { LogWriter } from "../log/writer.js";
 import { readsClock, scansOf } from "../plan/relation.js";
-import type { ErrorResult, SourceResult, ViewResult } from "../types.js";
+import type { ErrorResult, LogResult, SourceResult, ViewResult } from "../types.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { PlannedSource, PlannedView } from "./plan-run.js";
 
@@ -88,5 +89,19 @@ export function sourceResult(source: PlannedSource, delta: SourceDelta | null): 
     changed: delta === null ? source.state.kind !== "unchanged" : delta.rows > 0n,
     ...(delta === null ? {} : { delta: delta.method }),
     ...(delta === null || delta.reason === null ? {} : { deltaReason: delta.reason }),
+  };
+}
+
+/** What a refresh wrote to its view's change log. */
+export function logResult({ written }: LogWriter): LogResult | null {
+  const [first] = written;
+  if (first === undefined) return null;
+  return {
+    kind: first.kind,
+    from: first.from,
+    to: first.to,
+    files: written.filter((entry) => entry.file !== null).length,
+    rows: written.reduce((sum, entry) => sum + entry.rows, 0n),
+    bytes: written.reduce((sum, entry) => sum + entry.bytes, 0n),
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existingSnapshots } from "../catalog/snapshots.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, RefreshError } from "../errors.js";
+import { finishLogs } from "../log/finish.js";
 import { hasLimit } from "../sql/ast.js";
 import type { RefreshOptions, RefreshResult, ViewResult } from "../types.js";
 import { isLimited } from "../view/layout.js";
@@ -42,7 +43,18 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
       results.push(failure(name, error, performance.now() - began));
     }
   }
-  return { runId, horizon, status: statusOf(results), elapsedMs: performance.now() - startedAt, views: results };
+  const status = statusOf(results);
+  const warnings =
+    run.logs === undefined || options.dryRun === true
+      ? []
+      : await finishLogs(
+          run.session,
+          run.logs,
+          runId,
+          views.map((view) => view.name),
+          { changed: status !== "unchanged", signal: options.signal },
+        );
+  return { runId, horizon, status, elapsedMs: performance.now() - startedAt, views: results, warnings };
 }
 
 function aborted(options: RefreshOptions): boolean {
@@ -101,7 +113,7 @@ async function planAndWork(run: RunContext, view: StoredView, runId: string, dry
   }
   if (planned.strategy === null) {
     // A cursor whose snapshot was expired would cost a recompute at the next change; while nothing changed it can move.
-    if (!dryRun && (await hasExpiredCursor(run, planned)))
+    if (!dryRun && (lacksLog(run, planned) || (await hasExpiredCursor(run, planned))))
       await new ViewWork(run, planned, runId, startedAt).moveCursors();
     return unchanged(planned);
   }
@@ -118,6 +130,11 @@ function readsLimits(planned: PlannedView): boolean {
     hasLimit(statementOf(planned.view.definition)) ||
     planned.sources.some((source) => source.layout !== null && isLimited(source.layout))
   );
+}
+
+/** True where the view stands elsewhere than its change log, or has none yet. */
+function lacksLog(run: RunContext, { view, progress }: PlannedView): boolean {
+  return run.logs !== undefined && view.built !== null && run.logEnds.get(view.name) !== progress.horizon;
 }
 
 async function hasExpiredCursor(run: RunContext, planned: PlannedView): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { loadDifference, loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
 import { tableAtVersion } from "../catalog/tables.js";
 import { IvmError } from "../errors.js";
+import { LogWriter } from "../log/writer.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
 import { isLimited } from "../view/layout.js";
@@ -8,7 +9,7 @@ import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
 import { DIFFERENCE } from "./difference.js";
 import { instantsOf, type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
-import { countTerms, NO_TERMS, sourceResult } from "./results.js";
+import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
 import {
@@ -43,6 +44,7 @@ function incrementalFailure(error: unknown): Reason | null {
 /** The refresh of one view, from its windows to the commit. */
 export class ViewWork {
   private readonly deltas = new Map<string, SourceDelta>();
+  private log: LogWriter | null = null;
 
   constructor(
     private readonly context: RunContext,
@@ -53,6 +55,7 @@ export class ViewWork {
 
   async run(): Promise<ViewResult> {
     const { strategy, reason } = this.planned;
+    this.log = await this.openLog();
     if (strategy === "initial") return this.build("initial", null);
     if (strategy === "recompute") return this.recompute(reason);
     try {
@@ -68,11 +71,12 @@ export class ViewWork {
   }
 
   async moveCursors(): Promise<void> {
-    const terms = countTerms(this.planned.view.definition.plan, () => false, false);
-    const written = await writeCursors(this.writeInput("incremental", null, terms));
     const { built } = this.planned.view;
-    if (built !== null)
-      this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
+    if (built === null) throw new TypeError("a view that has consumed anything has a table");
+    this.log = await this.openLog();
+    const terms = countTerms(this.planned.view.definition.plan, () => false, false);
+    const written = await writeCursors(this.writeInput("incremental", null, terms), built);
+    this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
     await this.context.history.extend(this.context.session, written.snapshot);
   }
 
@@ -90,7 +94,7 @@ export class ViewWork {
     const terms = countTerms(plan, changed, instants.old !== instants.new);
     let written: Written;
     if (terms.run === 0) {
-      written = await writeCursors(this.writeInput("incremental", null, terms));
+      written = await writeCursors(this.writeInput("incremental", null, terms), built);
     } else {
       await computeIncremental(this.computeInput(), plan);
       written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
@@ -115,6 +119,13 @@ export class ViewWork {
     const rows = await physicalRows(this.computeInput());
     const written = await writeNew(this.writeInput(strategy, reason, NO_TERMS), rows, this.planned.view.built);
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
+  }
+
+  private async openLog(): Promise<LogWriter | null> {
+    const { logs, session, horizon } = this.context;
+    const { view, progress } = this.planned;
+    if (logs === undefined) return null;
+    return LogWriter.open(logs, session, view.definition, { id: this.runId, from: progress.horizon, horizon });
   }
 
   private async loadDelta(source: PlannedSource): Promise<SourceDelta> {
@@ -212,6 +223,7 @@ export class ViewWork {
       horizon: context.horizon,
       instant: context.instant,
       runId: this.runId,
+      log: this.log,
       cursors: planned.sources.map((source) => ({
         source: source.defined.name,
         snapshot: source.to,
@@ -253,6 +265,7 @@ export class ViewWork {
       sources: sources.map((source) => sourceResult(source, this.deltas.get(source.defined.name) ?? null)),
       terms,
       rows: { inserted: written.inserted, deleted: written.deleted },
+      ...(this.log === null ? {} : { log: logResult(this.log) }),
       elapsedMs: 0,
       error: null,
     };

@@ -329,7 +329,9 @@ function cursorRows(input: WriteInput): string {
 async function writeRun(input: WriteInput, written: { inserted: bigint; deleted: bigint }): Promise<void> {
   const { record } = input;
   await input.session.run(
-    `INSERT INTO ${input.state.table("runs")} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())`,
+    `INSERT INTO ${input.state.table("runs")}
+       (run_id, view, horizon, instant, strategy, reason, sources, terms, rows_inserted, rows_deleted, elapsed_ms, finished_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())`,
     [
       input.runId,
       input.definition.name,

@@ -28,6 +28,8 @@ export async function applyDefinitions(
   functions: FunctionCatalog,
   definitions: readonly ViewDefinition[],
   options: DefineOptions,
+  /** Takes away what else the lake keeps for a view that is dropped, in the same transaction. */
+  onDrop: (view: string) => Promise<void>,
 ): Promise<DefineResult> {
   const dryRun = options.dryRun === true;
   if (!dryRun) await tables.prepare(session);
@@ -64,7 +66,7 @@ export async function applyDefinitions(
     definitions,
   );
   const changes = compare(prepared, state.views, options.drop === true);
-  if (!dryRun) await write(session, tables, schema, applies, changes);
+  if (!dryRun) await write(session, tables, schema, applies, changes, onDrop);
   return { dryRun, actions: changes.map((change) => change.action) };
 }
 
@@ -126,6 +128,7 @@ async function write(
   schema: string,
   applies: bigint,
   changes: readonly Change[],
+  onDrop: (view: string) => Promise<void>,
 ): Promise<void> {
   const writes = changes.filter(needsWrite);
   if (writes.length === 0) return;
@@ -137,7 +140,10 @@ async function write(
     }
     // One row that every apply updates: of two at once, one gets a conflict.
     await session.run(`UPDATE ${tables.table("layout")} SET applies = applies + 1`);
-    for (const change of writes) await writeChange(session, tables, schema, change);
+    for (const change of writes) {
+      await writeChange(session, tables, schema, change);
+      if (change.definition === null) await onDrop(change.action.view);
+    }
     const views = writes.map((change) => ({ view: change.action.view, action: change.action.action }));
     await tables.commitMessage(session, "apply definitions", { views });
   });
@@ -157,8 +163,11 @@ async function writeChange(session: Session, tables: StateTables, schema: string
   }
   const json = JSON.stringify(definition);
   if (stored === null) {
-    await session.run(`INSERT INTO ${tables.table("views")} VALUES ($1, $2, NULL)`, [definition.name, json]);
-    await session.run(`INSERT INTO ${tables.table("progress")} VALUES ($1, NULL, NULL, NULL, now())`, [
+    await session.run(`INSERT INTO ${tables.table("views")} (name, definition) VALUES ($1, $2)`, [
+      definition.name,
+      json,
+    ]);
+    await session.run(`INSERT INTO ${tables.table("progress")} (view, updated_at) VALUES ($1, now())`, [
       definition.name,
     ]);
   } else {

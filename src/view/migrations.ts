@@ -44,6 +44,9 @@ const MIGRATIONS: readonly Migration[] = [
 /** The version of the tables in the state schema; a newer one is refused, an older one migrated. */
 export const LAYOUT_VERSION = MIGRATIONS.length;
 
+/** The version that brought the tables of change logs. */
+export const LAYOUT_WITH_LOGS = 2;
+
 /** What a migration needs of the state schema. */
 export interface MigrationTarget {
   table(name: string): string;
@@ -55,7 +58,8 @@ export async function migrate(session: Session, target: MigrationTarget, version
   for (const migration of MIGRATIONS.filter((step) => step.version > version)) {
     await session.transaction(async () => {
       for (const statement of migration.statements((name) => target.table(name))) await session.run(statement);
-      if (migration.version > 1) await session.run(`UPDATE ${target.table("layout")} SET version = ${migration.version}`);
+      if (migration.version > 1)
+        await session.run(`UPDATE ${target.table("layout")} SET version = ${migration.version}`);
       await target.commitMessage(session, migration.what, { layout: migration.version });
     });
   }

@@ -41,6 +41,8 @@ export interface Progress {
 }
 
 export interface State {
+  /** The version of the tables; 0 where there are none. */
+  readonly layout: number;
   readonly views: readonly StoredView[];
   readonly progress: ReadonlyMap<string, Progress>;
   readonly cursors: readonly Cursor[];
@@ -108,8 +110,8 @@ export class StateTables {
 
   /** Definitions and progress, as they are now or as they were at a snapshot. */
   async read(session: Session, snapshot?: bigint): Promise<State> {
-    if (!(await this.exists(session))) return { views: [], progress: new Map(), cursors: [] };
-    await this.version(session);
+    if (!(await this.exists(session))) return { layout: 0, views: [], progress: new Map(), cursors: [] };
+    const layout = await this.version(session);
     const at = snapshot === undefined ? "" : ` AT (VERSION => ${snapshot})`;
     const views = await session.rows<{ name: string; definition: string; built: string | null }>(
       `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
@@ -121,6 +123,7 @@ export class StateTables {
       `SELECT view, source, snapshot, table_id AS "tableId", table_uuid AS "tableUuid" FROM ${this.table("cursors")}${at}`,
     );
     return {
+      layout,
       views: views.map((view) => ({
         name: view.name,
         definition: JSON.parse(view.definition) as StoredDefinition,

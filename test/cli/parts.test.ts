@@ -63,6 +63,7 @@ describe("a refresh's exit code", () => {
     horizon: 1n,
     status: errors.some((error) => error !== null) ? "failed" : "refreshed",
     elapsedMs: 0,
+    warnings: [],
     views: errors.map((error, index) => ({
       view: `v${index}`,
       status: error === null ? "refreshed" : "failed",

@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import type { Session } from "../engine/session.js";
+import { ConfigError } from "../errors.js";
+import type { CompactOptions, CompactResult, ConsumerStatus, LogOptions, SweepOptions, SweepResult } from "../types.js";
+import { compactLogs } from "./compact.js";
+import { consumerChanges, lagOf, listConsumers, requireConsumer, requireLogState } from "./consumers.js";
+import { publishManifest } from "./manifest.js";
+import type { KeyFilter } from "./read.js";
+import { type LogState, readLogs } from "./registry.js";
+import type { LogRoot } from "./root.js";
+import { LogRows } from "./rows.js";
+import { sweepAll } from "./sweep.js";
+import { changesBetween, type LogRead, stateAt } from "./window.js";
+
+/** Opens rows of a log: what `Lake.changes` and `Lake.state` do on a connection of their own. */
+export async function openRows(
+  session: Session,
+  root: LogRoot,
+  view: string | undefined,
+  what: "changes" | "state",
+  options: LogOptions,
+): Promise<LogRows> {
+  const consumer = options.consumer === undefined ? undefined : await requireConsumer(session, root, options.consumer);
+  const log = await findLog(session, root, view ?? consumer?.log ?? "");
+  if (consumer !== undefined && consumer.log !== log) {
+    throw new ConfigError(
+      "consumer_of_other",
+      `Consumer ${consumer.name} reads the log of ${consumer.log}, not of ${log}.`,
+      {
+        subject: { view: log },
+        hint: "Name the consumer alone, or its own view.",
+      },
+    );
+  }
+  const state = await requireLogState(session, root, log);
+  const read = what === "state" ? stateAt(state, options.at) : changesOf(state, options, consumer);
+  return LogRows.open(session, root, state, read, (options.keys ?? []).map(asText));
+}
+
+function changesOf(
+  state: LogState,
+  { since, until }: LogOptions,
+  consumer: Parameters<typeof consumerChanges>[0] | undefined,
+): LogRead {
+  if ((since === undefined) === (consumer === undefined)) {
+    throw new ConfigError("since_or_consumer", "Changes are asked for since a snapshot or for a consumer.", {
+      hint: "Give one of the two: since, or the name of a consumer.",
+    });
+  }
+  return consumer === undefined ? changesBetween(state, since ?? 0n, until) : consumerChanges(consumer, state, until);
+}
+
+function asText(key: NonNullable<LogOptions["keys"]>[number]): KeyFilter {
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value === null ? null : String(value)]));
+}
+
+/** The name of a view's log as the lake has it: names compare without case. @throws ConfigError `log_unknown`. */
+export async function findLog(session: Session, root: LogRoot, view: string): Promise<string> {
+  const names = [...(await readLogs(session, root.tables)).keys()];
+  const found = names.find((name) => name.toLowerCase() === view.toLowerCase());
+  if (found !== undefined) return found;
+  throw new ConfigError("log_unknown", `View ${view} has no change log.`, {
+    subject: { view },
+    hint: names.length === 0 ? "A log begins with the view's next refresh." : `There are logs of ${names.join(", ")}.`,
+  });
+}
+
+/** Compacts logs, publishes their manifests, and removes files that were retired long enough ago. */
+export async function compact(session: Session, root: LogRoot, options: CompactOptions): Promise<CompactResult> {
+  const runId = randomUUID();
+  const logs: string[] = [];
+  for (const view of options.views ?? []) logs.push(await findLog(session, root, view));
+  const chosen = options.views === undefined ? {} : { logs };
+  const signal = options.signal === undefined ? {} : { signal: options.signal };
+  const results = await compactLogs(session, root, runId, { ...chosen, ...signal, thorough: true });
+  for (const { log } of results) await publishManifest(session, root.tables, root.store, log);
+  const swept = await sweepAll(session, root, { dryRun: false });
+  return { runId, logs: results, swept };
+}
+
+export function sweep(session: Session, root: LogRoot, options: SweepOptions): Promise<SweepResult> {
+  return sweepAll(session, root, { dryRun: options.dryRun === true });
+}
+
+export async function consumerStatus(session: Session, root: LogRoot): Promise<ConsumerStatus[]> {
+  const states = await readLogs(session, root.tables);
+  const consumers = await listConsumers(session, root);
+  return consumers.flatMap((consumer) => {
+    const state = states.get(consumer.log);
+    return state === undefined ? [] : [lagOf(consumer, state, root.maxLag, new Date())];
+  });
+}
