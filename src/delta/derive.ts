@@ -1,5 +1,6 @@
 import type { Relation } from "../plan/relation.js";
 import { aggregateDelta } from "./aggregate.js";
+import { asofJoinDelta } from "./asof-join.js";
 import type { DeltaContext, Term } from "./contract.js";
 import { joinDelta } from "./join.js";
 import { limitDelta } from "./limit.js";
@@ -30,6 +31,8 @@ export function derive(relation: Relation, context: DeltaContext): readonly Term
       return joinDelta(relation, context, derive);
     case "outer-join":
       return outerJoinDelta(relation, context, derive);
+    case "asof-join":
+      return asofJoinDelta(relation, context, derive);
     case "semi-join":
       return semiJoinDelta(relation, context, derive);
     case "aggregate":

@@ -10,9 +10,10 @@ import {
   walkAst,
 } from "../sql/ast.js";
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
+import { lowerAsof } from "./lower-asof.js";
 import { CLOCK, columnExpression, expression, keepColumns, outputOf, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
-import { type MergedColumn, Scope, type ScopeColumn } from "./scope.js";
+import { type Equality, mergedColumn, Scope, type ScopeColumn } from "./scope.js";
 import { unsupportedTime } from "./time.js";
 import { Unsupported } from "./unsupported.js";
 
@@ -149,8 +150,11 @@ function requireConstant(expressions: readonly Ast[]): void {
 function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult {
   const reference = text(from, "ref_type");
   const type = text(from, "join_type");
-  if (reference === "POSITIONAL" || reference === "ASOF") {
-    throw new Unsupported(`${reference.toLowerCase()}_join`, `a ${reference} join has no incremental rule`);
+  if (reference === "POSITIONAL") {
+    throw new Unsupported(
+      "positional_join",
+      "a POSITIONAL join goes by an order of rows that a table has not, and has no incremental rule",
+    );
   }
   const left = lowerFrom(lowering, child(from, "left"), env);
   const right = lowerRight(lowering, child(from, "right"), env);
@@ -160,6 +164,7 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
     left: requireColumn(left.scope, name),
     right: requireColumn(right.scope, name),
   }));
+  if (reference === "ASOF") return lowerAsof(lowering, from, left, right);
   const predicates = equalities.map(
     (pair) => expression`${columnExpression(pair.left)} = ${columnExpression(pair.right)}`,
   );
@@ -208,12 +213,6 @@ function lowerRight(lowering: Lowering, right: Ast, env: Environment): FromResul
   }
 }
 
-interface Equality {
-  readonly name: string;
-  readonly left: string;
-  readonly right: string;
-}
-
 function outerJoin(
   lowering: Lowering,
   type: string,
@@ -253,10 +252,6 @@ function outerJoin(
       combined.map(({ pair, id }) => mergedColumn(pair, id)),
     ),
   };
-}
-
-function mergedColumn(pair: Equality, id: string): MergedColumn {
-  return { name: pair.name, id, replaces: [pair.left, pair.right, id] };
 }
 
 function innerJoin(

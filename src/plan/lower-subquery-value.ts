@@ -1,8 +1,8 @@
-import { type Ast, child, children, columnRef, mapAst, optionalChild, text } from "../sql/ast.js";
+import { type Ast, child, children, columnRef, conjunctsOf, mapAst, optionalChild, text } from "../sql/ast.js";
 import type { Environment, Lowering } from "./lower.js";
 import { Grouping } from "./lower-aggregate.js";
 import { allOf } from "./lower-from.js";
-import { conjunctsOf, simpleFrom } from "./lower-subquery.js";
+import { simpleFrom } from "./lower-subquery.js";
 import {
   type ColumnId,
   columnExpression,

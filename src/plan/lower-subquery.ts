@@ -1,4 +1,4 @@
-import { type Ast, child, children, columnRef, optionalChild, text, walkAst } from "../sql/ast.js";
+import { type Ast, child, children, columnRef, conjunctsOf, optionalChild, text, walkAst } from "../sql/ast.js";
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import { containsAggregate } from "./lower-aggregate.js";
 import { allOf, type FromResult, lowerFrom } from "./lower-from.js";
@@ -6,11 +6,6 @@ import { CLOCK, type Expression, type Relation } from "./relation.js";
 import { expandStars, Resolver } from "./resolve.js";
 import type { Scope } from "./scope.js";
 import { Unsupported } from "./unsupported.js";
-
-/** The parts of a condition that must all hold. */
-export function conjunctsOf(ast: Ast): readonly Ast[] {
-  return ast["type"] === "CONJUNCTION_AND" ? children(ast, "children").flatMap(conjunctsOf) : [ast];
-}
 
 /** [NOT] EXISTS (…) and x [NOT] IN (…), which are semi and anti joins where they stand as a conjunct of WHERE. */
 export function isSubqueryPredicate(ast: Ast): boolean {

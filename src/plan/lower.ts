@@ -1,11 +1,20 @@
-import { type Ast, children, columnRef, optionalChild, selectStatement, text, walkAst } from "../sql/ast.js";
+import {
+  type Ast,
+  children,
+  columnRef,
+  conjunctsOf,
+  optionalChild,
+  selectStatement,
+  text,
+  walkAst,
+} from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { containsAggregate, lowerAggregates, multipliesRows } from "./lower-aggregate.js";
 import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
 import { limitClause, lowerLimit, withSortColumns } from "./lower-limit.js";
 import { lowerSetOperation } from "./lower-set.js";
-import { conjunctsOf, isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
+import { isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
 import { attachSubquery, type SubqueryValue } from "./lower-subquery-value.js";
 import { lowerWindows } from "./lower-window.js";
 import type { Expression, Relation } from "./relation.js";

@@ -33,6 +33,11 @@ export function prune(relation: Relation, needed: ReadonlySet<ColumnId>): Relati
       const below = plus(needed, relation.predicate);
       return withInputs(relation, [prune(relation.left, below), prune(relation.right, below)]);
     }
+    case "asof-join": {
+      const compared = [...relation.keys, relation.order].flatMap((pair) => [pair.left, pair.right]);
+      const below = plus(needed, ...compared);
+      return withInputs(relation, [prune(relation.left, below), prune(relation.right, below)]);
+    }
     case "restrict": {
       const below = plus(needed, ...relation.pairs.map(([expression]) => expression));
       const keys = new Set(relation.pairs.map(([, key]) => key));

@@ -100,6 +100,23 @@ export interface OuterJoin {
   readonly predicate: Expression;
 }
 
+/** Two expressions that a join compares, each over one of its inputs. */
+export interface ComparedPair {
+  readonly left: Expression;
+  readonly right: Expression;
+}
+
+/** Each row of `left` with the row of `right` of the same key that is nearest by the order (`side` left: or NULLs). */
+export interface AsofJoin {
+  readonly kind: "asof-join";
+  readonly side: "inner" | "left";
+  readonly left: Relation;
+  readonly right: Relation;
+  readonly keys: readonly ComparedPair[];
+  readonly order: ComparedPair;
+  readonly operator: ">=" | ">" | "<=" | "<";
+}
+
 /** The rows of `left` that have (`anti`: have not) a match in `right` for which the predicate is true. */
 export interface SemiJoin {
   readonly kind: "semi-join";
@@ -185,6 +202,7 @@ export type Relation =
   | Project
   | Join
   | OuterJoin
+  | AsofJoin
   | SemiJoin
   | Restrict
   | Aggregate
@@ -239,6 +257,7 @@ export function outputOf(relation: Relation): readonly ColumnId[] {
     case "join":
       return relation.inputs.flatMap((input) => outputOf(input));
     case "outer-join":
+    case "asof-join":
       return [...outputOf(relation.left), ...outputOf(relation.right)];
     case "semi-join":
       return outputOf(relation.left);
@@ -259,6 +278,7 @@ export function inputsOf(relation: Relation): readonly Relation[] {
     case "join":
       return relation.inputs;
     case "outer-join":
+    case "asof-join":
     case "semi-join":
       return [relation.left, relation.right];
     case "restrict":
@@ -285,6 +305,7 @@ export function withInputs(relation: Relation, inputs: readonly Relation[]): Rel
     case "join":
       return { ...relation, inputs };
     case "outer-join":
+    case "asof-join":
     case "semi-join":
       return { ...relation, left: at(0), right: at(1) };
     case "restrict":

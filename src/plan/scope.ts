@@ -23,6 +23,17 @@ export interface MergedColumn {
   readonly replaces: readonly ColumnId[];
 }
 
+/** The columns of a name that USING or NATURAL joins by. */
+export interface Equality {
+  readonly name: string;
+  readonly left: ColumnId;
+  readonly right: ColumnId;
+}
+
+export function mergedColumn(pair: Equality, id: ColumnId): MergedColumn {
+  return { name: pair.name, id, replaces: [pair.left, pair.right, id] };
+}
+
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /** What names mean after a FROM clause. Names compare without case, as DuckDB does. */

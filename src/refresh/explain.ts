@@ -146,6 +146,17 @@ class Describer {
           relation.left,
           relation.right,
         );
+      case "asof-join": {
+        const pairs = relation.keys.map((pair) => `${pair.left.sql} = ${pair.right.sql}`);
+        const { left, right } = relation.order;
+        return this.binary(
+          relation.side === "left" ? "asof left join" : "asof join",
+          [...pairs, `${left.sql} ${relation.operator} ${right.sql}`].join(" AND "),
+          "rows of changed keys, new minus old",
+          relation.left,
+          relation.right,
+        );
+      }
       case "semi-join":
         return this.binary(
           relation.anti ? "anti join" : "semi join",

@@ -81,6 +81,15 @@ class Renderer {
       }
       case "outer-join":
         return `SELECT *\nFROM ${this.from(relation.left)}\n${relation.side.toUpperCase()} JOIN ${this.from(relation.right)}\nON ${relation.predicate.sql}`;
+      case "asof-join": {
+        const keys = relation.keys.map((pair) => `(${pair.left.sql}) = (${pair.right.sql})`);
+        const { left, right } = relation.order;
+        // DuckDB's sorting ASOF join takes a NULL for a value to be found, which no comparison is true for.
+        const order = [`(${left.sql}) ${relation.operator} (${right.sql})`, `(${left.sql}) IS NOT NULL`];
+        const on = [...keys, ...order].join(" AND ");
+        const word = relation.side === "left" ? "ASOF LEFT JOIN" : "ASOF JOIN";
+        return `SELECT *\nFROM ${this.from(relation.left)}\n${word} ${this.from(relation.right)}\nON ${on}`;
+      }
       case "semi-join":
         return `SELECT *\nFROM ${this.from(relation.left)}\n${relation.anti ? "ANTI" : "SEMI"} JOIN ${this.from(relation.right)}\nON ${relation.predicate.sql}`;
       case "restrict":

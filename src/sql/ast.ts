@@ -72,6 +72,24 @@ export function walkAst(value: AstValue | undefined, visit: (node: Ast) => boole
   }
 }
 
+/** The parts of a condition that must all hold. */
+export function conjunctsOf(ast: Ast): readonly Ast[] {
+  return ast["type"] === "CONJUNCTION_AND" ? children(ast, "children").flatMap(conjunctsOf) : [ast];
+}
+
+/** Several conditions that must all hold. */
+export function allConditions(conditions: readonly Ast[]): Ast {
+  const [only] = conditions;
+  if (only !== undefined && conditions.length === 1) return only;
+  return {
+    class: "CONJUNCTION",
+    type: "CONJUNCTION_AND",
+    alias: "",
+    query_location: NO_LOCATION,
+    children: conditions,
+  };
+}
+
 /** True where two trees say the same, whatever their aliases and places in the text; names compare without case. */
 export function sameExpression(a: AstValue | undefined, b: AstValue | undefined): boolean {
   return fingerprint(a) === fingerprint(b);

@@ -5,8 +5,10 @@ import { DefinitionError } from "../errors.js";
 import {
   type Ast,
   type AstValue,
+  allConditions,
   child,
   children,
+  conjunctsOf,
   isAst,
   mapParts,
   optionalChild,
@@ -179,6 +181,8 @@ class Binder {
     if (isAst(node["sample"])) throw this.volatile("SAMPLE");
     if (typeof node["type"] === "string" && node["type"].endsWith("_NODE")) return this.query(node, common, path);
     if (node["type"] === "BASE_TABLE") return this.table(node, common, path);
+    if (node["ref_type"] === "ASOF" && (node["join_type"] === "INNER" || node["join_type"] === "LEFT"))
+      return mapParts(withoutNulls(node), (inner) => this.part(inner, common, path));
     if (node["type"] === "TABLE_FUNCTION") this.checkTableFunction(child(node, "function"));
     if (node["class"] === "FUNCTION") this.checkFunction(text(node, "function_name"));
     return undefined;
@@ -259,6 +263,27 @@ class Binder {
       { subject: subjectOf(this.origin), hint: "Load the data into a table of the lake and read that." },
     );
   }
+}
+
+/**
+ * An ASOF join whose inequality says that it takes no NULL. DuckDB has two ways of such joins, chosen by the number of
+ * rows, and one of them takes a NULL for a value to be found.
+ */
+function withoutNulls(join: Ast): Ast {
+  const condition = optionalChild(join, "condition");
+  if (condition === undefined) return join;
+  const conjuncts = conjunctsOf(condition);
+  const given = conjuncts
+    .filter((conjunct) => /^COMPARE_(LESS|GREATER)/.test(text(conjunct, "type")))
+    .flatMap((inequality) => [child(inequality, "left"), child(inequality, "right")])
+    .map((value) => ({
+      class: "OPERATOR",
+      type: "OPERATOR_IS_NOT_NULL",
+      alias: "",
+      query_location: join["query_location"] ?? 0,
+      children: [value],
+    }));
+  return { ...join, condition: allConditions([...conjuncts, ...given]) };
 }
 
 /** The tables of a bound statement replaced, each by what `replace` gives for its source. */

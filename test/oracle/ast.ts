@@ -62,7 +62,7 @@ interface DerivedInput {
   readonly lateral: boolean;
 }
 
-export type JoinType = "INNER" | "CROSS" | "LEFT" | "RIGHT" | "FULL" | "SEMI" | "ANTI";
+export type JoinType = "ASOF" | "ASOF LEFT" | "INNER" | "CROSS" | "LEFT" | "RIGHT" | "FULL" | "SEMI" | "ANTI";
 
 export interface JoinInput {
   readonly kind: "join";

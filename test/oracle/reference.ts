@@ -50,11 +50,14 @@ export class Reference {
     for (const sql of this.ordinaryViews)
       await this.connection.run(sql.replace(/^CREATE VIEW/, "CREATE OR REPLACE VIEW"));
     const instant = await this.commitTime(snapshot);
+    // DuckDB's other way of ASOF joins finds partners for NULLs. The setting is the whole instance's.
+    await this.connection.run("SET asof_loop_join_threshold = 1000000");
     for (const { name, sql } of this.views) {
       await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${atInstant(sql, instant)}`);
       if (!held.includes(name)) continue;
       await this.connection.run(`CREATE OR REPLACE TABLE held.${identifier(name)} AS FROM ${identifier(name)}`);
     }
+    await this.connection.run("RESET asof_loop_join_threshold");
   }
 
   /** How the view in the lake differs from its answer at its last refresh; null where it does not. */

@@ -3,6 +3,7 @@
 import {
   type Aggregate,
   type AggregateCall,
+  type AsofJoin,
   columnExpression,
   type Expression,
   type Filter,
@@ -68,6 +69,19 @@ export function join(inputs: readonly Relation[], ...predicates: readonly string
 
 export function outerJoin(side: OuterJoin["side"], left: Relation, right: Relation, predicate: string): OuterJoin {
   return { kind: "outer-join", side, left, right, predicate: sql(predicate) };
+}
+
+/** Equalities as pairs of a left and a right expression. */
+export function asofJoin(
+  side: AsofJoin["side"],
+  left: Relation,
+  right: Relation,
+  keys: readonly (readonly [string, string])[],
+  order: readonly [string, AsofJoin["operator"], string],
+): AsofJoin {
+  const pairs = keys.map(([a, b]) => ({ left: sql(a), right: sql(b) }));
+  const [from, operator, to] = order;
+  return { kind: "asof-join", side, left, right, keys: pairs, order: { left: sql(from), right: sql(to) }, operator };
 }
 
 export function semiJoin(left: Relation, right: Relation, predicate: string): SemiJoin {

@@ -91,6 +91,10 @@ export const JOINS = {
   "SEMI and ANTI": "SELECT a, b FROM t SEMI JOIN u USING (a) ANTI JOIN w ON t.b = w.c",
   "an outer join on the right of another": "SELECT t.a, w.c FROM t LEFT JOIN (u LEFT JOIN w ON u.a = w.a) ON t.a = u.c",
   "a condition over three tables": "SELECT t.a FROM t JOIN u ON t.a = u.a JOIN w ON w.c = t.b + u.c",
+  ASOF: "SELECT t.b, x.c FROM t ASOF JOIN (SELECT a, c, count(*) FROM u GROUP BY a, c) x ON t.a = x.a AND t.b >= x.c",
+  "ASOF, the other way round":
+    "SELECT t.b, x.c FROM t ASOF LEFT JOIN (SELECT DISTINCT a, c FROM u) x ON x.c > t.b AND x.a = t.a",
+  "ASOF without a key": "SELECT t.b, x.c FROM t ASOF JOIN (SELECT DISTINCT c FROM u) x ON t.b < x.c",
   "with NULL of no type of its own":
     "SELECT t.b, q.* FROM t LEFT JOIN (SELECT NULL AS m, a AS z FROM u) q ON t.a = q.z",
 };

@@ -5,6 +5,7 @@ import { type LeafRenderer, renderConsolidated, renderRelation } from "../../src
 import {
   aggregate,
   antiJoin,
+  asofJoin,
   constant,
   filter,
   join,
@@ -65,6 +66,12 @@ describe("the rows of a relation", () => {
       atVersion(timeFilter(t, "{now#0} >= TIMESTAMPTZ '2020-01-01 00:00:00+00'"), "old"),
       [],
     ],
+    [
+      "an ASOF join",
+      asofJoin("inner", t, u, [["{t.b}", "10 * {u.a}"]], ["{t.a}", ">=", "{u.a}"]),
+      ["1 10 1 x", "1 10 1 x"],
+    ],
+    ["an ASOF left join", asofJoin("left", filter(t, "{t.b} = 20"), u, [], ["{t.a}", "<", "{u.a}"]), ["2 20 3 y"]],
     ["a filter that is NULL", filter(t, "{t.a} = NULL"), []],
     ["filters above each other", filter(filter(t, "{t.b} > 10 OR {t.a} = 1"), "{t.b} < 30"), ["1 10", "1 10", "2 20"]],
     ["a projection", project(t, { x: "{t.a} + 1", y: "{t.b}" }), ["2 10", "2 10", "3 20", "null 30"]],

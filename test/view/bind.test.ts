@@ -118,6 +118,19 @@ describe("the tables of a definition", () => {
     expect((await sources(sql)).sort()).toEqual([...expected].sort());
   });
 
+  test("of an ASOF join are compared without NULLs, which DuckDB may find partners for", async () => {
+    const print = async (join: string) =>
+      printStatement(
+        session,
+        replaceSources((await bind(`SELECT 1 FROM items i ${join}`)).statement, (_, node) => node),
+      );
+    const on = "orders o ON i.a = o.a AND i.b >= o.b";
+    expect(await print(`ASOF LEFT JOIN ${on}`)).toContain("(i.b IS NOT NULL) AND (o.b IS NOT NULL)");
+    for (const other of [`ASOF RIGHT JOIN ${on}`, "ASOF JOIN orders USING (a, b)", `LEFT JOIN ${on}`]) {
+      expect(await print(other)).not.toContain("IS NOT NULL");
+    }
+  });
+
   test("are marked in the tree, which otherwise stays as it was", async () => {
     const { statement } = await bind("SELECT * FROM Items AS i");
     const tables: Ast[] = [];

@@ -28,6 +28,7 @@ export const FEATURES = [
   "lateral",
   "unnest",
   "time",
+  "asof",
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

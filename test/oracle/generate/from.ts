@@ -1,6 +1,7 @@
 /** Random FROM clauses: one to five inputs, joined in every way that the view may use. */
 
 import {
+  aggregate,
   type Column,
   type ColumnReference,
   type Expression,
@@ -56,6 +57,10 @@ export function makeFrom(context: Context, maxInputs = 5): From {
   for (let index = 1; index < count; index++) {
     const size = part.size * commas.reduce((product, other) => product * other.size, 1);
     if (size > MANY_ROWS) break;
+    if (context.features.has("asof") && draw.chance(60)) {
+      part = asofJoin(context, part) ?? part;
+      continue;
+    }
     let right = makePart(context);
     if (draw.chance(10) && index + 1 < count) right = join(context, right, makePart(context));
     if (draw.chance(14)) {
@@ -134,6 +139,44 @@ function join(context: Context, left: Part, right: Part): Part {
   const condition = type === "CROSS" ? ({ kind: "none" } as const) : joinCondition(context, left, right, type);
   if (condition === null) return combine(left, right, "CROSS", { kind: "none" }, []);
   return combine(left, right, type, condition, mergedNames(left, right, condition));
+}
+
+/** An ASOF join with groups, so that each key and moment has one partner; null where no types meet. */
+function asofJoin(context: Context, left: Part): Part | null {
+  const { draw } = context;
+  const source = pickSource(context);
+  const inner = context.fresh("r");
+  const columns = source.columns.map((column): ColumnReference => ({ kind: "column", relation: inner, ...column }));
+  const pairs = left.atoms.flatMap((a) => columns.filter((b) => b.type === a.type).map((b) => [a, b] as const));
+  const ordered = pairs.filter(([a]) => isOrdered(a.type));
+  if (ordered.length === 0) return null;
+  const [compared, order] = draw.pick(ordered);
+  const [subject, key] = draw.pick(pairs);
+  const value = draw.pick(columns.filter((column) => isOrdered(column.type)));
+  const keyed = draw.chance(80);
+  const items = [
+    { expression: keyed ? key : order, alias: "asof_key" },
+    { expression: order, alias: "asof_order" },
+    { expression: aggregate(value.type, value.exact)`MAX(${value})`, alias: "asof_value" },
+  ];
+  const body = select({
+    items: items.map((item) => ({ kind: "expression", ...item })),
+    from: [{ kind: "table", path: source.path, alias: inner }],
+    grouping: {
+      kind: "keys",
+      keys: (keyed ? [key, order] : [order]).map((expression) => ({ expression, by: "expression", item: null })),
+    },
+  });
+  const alias = context.fresh("q");
+  const given = items.map(({ expression: { type, exact }, alias: name }) => ({ name, type, exact }));
+  const right = part({ kind: "derived", query: simpleQuery(body), alias, lateral: false }, alias, given, source.size);
+  const [inKey, inOrder] = right.atoms as [ColumnReference, ColumnReference];
+  const bool = scalar("BOOLEAN");
+  const operator = literal("", draw.pick([">=", ">", "<=", "<"]));
+  const nearest = bool`${compared} ${operator} ${inOrder}`;
+  const predicate = keyed ? bool`${subject} = ${inKey} AND ${nearest}` : nearest;
+  const type = draw.pick(["ASOF", "ASOF LEFT"] as const);
+  return { ...combine(left, right, type, { kind: "on", predicate }, []), size: left.size };
 }
 
 function combine(
