@@ -47,8 +47,11 @@ const FAMILIES: Readonly<Record<AggregateFamily, Family>> = {
   pairs: { class: "folded", note: "a count of the rows in which neither value is NULL" },
   bits: { class: "extended", note: "integers up to 64 bits" },
   extreme: { class: "extended", note: "without a number of values" },
-  pick: { class: "reread", note: "with ORDER BY; without it the view is recomputed" },
-  list: { class: "reread", note: "with ORDER BY; without it the view is recomputed" },
+  pick: {
+    class: "extended",
+    note: "as the least or greatest of its order; in orders of unlike direction, or with a number of values, read anew",
+  },
+  list: { class: "reread", note: "in the order that it is given, then in that of its values" },
   other: { class: "reread", note: "" },
   window: { class: "window", note: "by affected partitions" },
 };
@@ -162,6 +165,12 @@ const FAMILY_OF: ReadonlyMap<string, AggregateFamily> = new Map(
 /** The family of an aggregate by its lower-case name; one that DuckDB has and this table has not is read anew. */
 export function familyOf(name: string): AggregateFamily {
   return FAMILY_OF.get(name) ?? "other";
+}
+
+/** True where the answer depends on the order of the rows, which a bag has not. */
+export function dependsOnOrder(name: string): boolean {
+  const family = familyOf(name);
+  return family === "pick" || family === "list";
 }
 
 export interface AggregateEntry {

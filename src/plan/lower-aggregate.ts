@@ -13,39 +13,11 @@ import {
   walkAst,
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
+import { dependsOnOrder } from "./aggregate-classes.js";
 import type { Lowering } from "./lower.js";
 import { type AggregateCall, CLOCK, type Expression, type NamedExpression, type Relation } from "./relation.js";
 import type { Resolver, SelectItem } from "./resolve.js";
 import { Unsupported } from "./unsupported.js";
-
-/** Aggregates whose answer depends on the order of their input, which a bag has not. */
-const ORDER_SENSITIVE = new Set([
-  "list",
-  "array_agg",
-  "string_agg",
-  "group_concat",
-  "listagg",
-  "first",
-  "last",
-  "any_value",
-  "arbitrary",
-  "arg_min",
-  "argmin",
-  "min_by",
-  "arg_max",
-  "argmax",
-  "max_by",
-  "arg_min_null",
-  "arg_max_null",
-  "arg_min_nulls_last",
-  "arg_max_nulls_last",
-  "mode",
-  "json_group_array",
-  "json_group_object",
-  "json_group_structure",
-  "map",
-  "reservoir_quantile",
-]);
 
 function isAggregateCall(functions: FunctionCatalog, node: Ast): boolean {
   return node["class"] === "FUNCTION" && functions.aggregates.has(text(node, "function_name").toLowerCase());
@@ -262,7 +234,7 @@ export class Grouping {
     const name = text(node, "function_name").toLowerCase();
     const modifier = optionalChild(node, "order_bys");
     const ordered = orderGiven || (modifier !== undefined && children(modifier, "orders").length > 0);
-    if (ORDER_SENSITIVE.has(name) && !ordered) {
+    if (dependsOnOrder(name) && !ordered) {
       throw new Unsupported("order_sensitive", `${name}() without ORDER BY depends on an order that a table has not`);
     }
     if (node["export_state"] === true) throw new Unsupported("query_form", "EXPORT_STATE has no incremental rule");

@@ -165,6 +165,46 @@ export function castTo(value: Ast, id: string, alias = ""): Ast {
   };
 }
 
+/** A call of a function; the alias of an argument is its name. */
+export function functionCall(name: string, args: readonly Ast[], alias = ""): Ast {
+  return {
+    class: "FUNCTION",
+    type: "FUNCTION",
+    alias,
+    query_location: NO_LOCATION,
+    function_name: name,
+    schema: "",
+    children: args,
+    filter: null,
+    order_bys: { type: "ORDER_MODIFIER", orders: [] },
+    distinct: false,
+    is_operator: false,
+    export_state: false,
+    catalog: "",
+  };
+}
+
+export function isNotNull(value: Ast, alias = ""): Ast {
+  return {
+    class: "OPERATOR",
+    type: "OPERATOR_IS_NOT_NULL",
+    alias,
+    query_location: NO_LOCATION,
+    children: [{ ...value, alias: "" }],
+  };
+}
+
+export function conjunction(conditions: readonly [Ast, ...Ast[]]): Ast {
+  if (conditions.length === 1) return conditions[0];
+  return {
+    class: "CONJUNCTION",
+    type: "CONJUNCTION_AND",
+    alias: "",
+    query_location: NO_LOCATION,
+    children: conditions,
+  };
+}
+
 /** A table of the lake, at a snapshot where one is given. */
 export function baseTable(path: { catalog: string; schema: string; table: string }, alias: string, at?: bigint): Ast {
   return {

@@ -15,6 +15,7 @@ import type { DefinedSource, StoredDefinition } from "./definition.js";
 import { bagLayout, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
 import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
+import { settleOrder } from "./settle.js";
 import { HELPER_PREFIX } from "./states.js";
 import { storageTypes } from "./storage-types.js";
 import { columnNames, replaceTime, usesTime } from "./time.js";
@@ -131,16 +132,17 @@ async function prepare(
   const primaryKey = checkPrimaryKey(definition, columns, origin);
   const columnsOf = (name: string): readonly TypedColumn[] =>
     sources.find((source) => source.name === name)?.columns ?? [];
-  const timed = usesTime(query.statement, context.functions, columnNames(sources));
-  const timeless = timed ? replaceTime(query.statement, columnRef([CLOCK]), columnNames(sources)) : query.statement;
+  const settled = await settle(session, query.statement, sources, columns, origin);
+  const timed = usesTime(settled, context.functions, columnNames(sources));
+  const timeless = timed ? replaceTime(settled, columnRef([CLOCK]), columnNames(sources)) : settled;
   const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
   const draft = plan === null ? bagLayout(columns) : layoutOf(plan, columns);
   const layout = await store(session, draft, origin);
   const printed = await printStatement(
     session,
-    replaceSources(query.statement, (_, node) => node),
+    replaceSources(settled, (_, node) => node),
   );
-  const statement = printJson(query.statement);
+  const statement = printJson(settled);
   return {
     name: definition.name,
     sql: definition.sql,
@@ -192,6 +194,28 @@ async function planOf(
     );
   }
   return { plan: null, reasons: [reason] };
+}
+
+/**
+ * The statement with an order for each aggregate that needs one; the statement itself where DuckDB does not take that
+ * for the same columns, for example since a column without an alias was named by the text of its call.
+ */
+async function settle(
+  session: Session,
+  statement: Ast,
+  sources: readonly DefinedSource[],
+  columns: readonly TypedColumn[],
+  origin: SqlOrigin,
+): Promise<Ast> {
+  const settled = settleOrder(statement);
+  if (settled === statement) return statement;
+  try {
+    const types = (await describe(session, settled, sources, origin)).map((column) => column.type);
+    return types.join() === columns.map((column) => column.type).join() ? settled : statement;
+  } catch (error) {
+    if (error instanceof DefinitionError) return statement;
+    throw error;
+  }
 }
 
 /** Has DuckDB bind the definition; gives its columns, their names made unique as CREATE TABLE AS would. */
