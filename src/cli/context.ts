@@ -1,20 +1,30 @@
 /** What the command line's parts share: the frame gives every command its session and prints its outcome. */
+
+import type { Writable } from "node:stream";
 import type { Command } from "commander";
 import type { Logger } from "../logger.js";
 import type { Style } from "./style.js";
 
 export type OutputFormat = "text" | "json";
 
+/** The forms that rows of data can have; commands that give no rows have the first two only. */
+export const ROW_FORMATS = ["text", "json", "csv", "parquet", "arrow"] as const;
+export type RowFormat = (typeof ROW_FORMATS)[number];
+
 /** The options that every command has. */
 export interface GlobalOptions {
   readonly projectDir: string;
-  readonly output: OutputFormat;
+  readonly output: RowFormat;
   readonly debug?: boolean;
 }
 
 /** One run of one command. */
 export interface Session {
   readonly output: OutputFormat;
+  /** How rows of data are wanted. */
+  readonly rowFormat: RowFormat;
+  /** For rows of data; everything else is said or told at the end. */
+  readonly out: NodeJS.WritableStream & Writable;
   /** The folder that holds `ducklake-ivm.yaml`, as it was given. */
   readonly projectDirectory: string;
   readonly env: Readonly<Record<string, string | undefined>>;

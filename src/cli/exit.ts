@@ -10,6 +10,8 @@ export const EXIT = {
   failed: 1,
   /** Wrong usage, configuration or definition: the same call will fail again. */
   usage: 2,
+  /** A consumer must take the whole state of its view before it can go on with changes. */
+  reset: 3,
   /** Another writer was faster: the same call may well succeed. */
   retry: 75,
   interrupted: 130,
@@ -24,6 +26,9 @@ export function exitCodeOf(error: unknown): number {
   }
   if (error instanceof InterruptedError) {
     return EXIT.interrupted;
+  }
+  if (error.code === "consumer_reset" || error.code === "log_position_lost") {
+    return EXIT.reset;
   }
   if (error.retryable) {
     return EXIT.retry;

@@ -34,6 +34,12 @@ export function duration(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
+export function sizeText(bytes: bigint): string {
+  const size = Number(bytes);
+  if (size < 1024) return `${size} B`;
+  return size < 1024 ** 2 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / 1024 ** 2).toFixed(1)} MiB`;
+}
+
 export function orDash(value: bigint | string | null | undefined): string {
   return value === null || value === undefined || value === "" ? "-" : value.toString();
 }

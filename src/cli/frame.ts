@@ -1,8 +1,8 @@
 /** The frame around every command: output, errors, exit codes and signals. */
 import type { Command } from "commander";
-import { InterruptedError } from "../errors.js";
+import { ConfigError, InterruptedError } from "../errors.js";
 import type { LogFields, Logger } from "../logger.js";
-import type { CliContext, GlobalOptions, Outcome, OutputFormat, Session } from "./context.js";
+import type { CliContext, GlobalOptions, Outcome, OutputFormat, RowFormat, Session } from "./context.js";
 import { EXIT, exitCodeOf } from "./exit.js";
 import { failureLines, toFailure } from "./failure.js";
 import { toJson } from "./json.js";
@@ -30,13 +30,18 @@ export class Frame implements CliContext {
     const options = command.optsWithGlobals<GlobalOptions>();
     const stop = new AbortController();
     let stopsInOrder = false;
+    const output = options.output === "text" ? "text" : "json";
+    // Rows in a form of their own are alone on stdout.
+    const tellsJson = options.output === "json";
     const session: Session = {
-      output: options.output,
+      output,
+      rowFormat: options.output,
+      out: this.#process.stdout,
       projectDirectory: options.projectDir,
       env: this.#process.env,
-      style: this.#style(options.output),
+      style: this.#style(output),
       logger: this.#logger(options.debug === true),
-      say: (line) => this.#write(options.output === "json" ? this.#process.stderr : this.#process.stdout, line),
+      say: (line) => this.#write(output === "json" ? this.#process.stderr : this.#process.stdout, line),
       stopSignal: () => {
         stopsInOrder = true;
         return stop.signal;
@@ -55,8 +60,9 @@ export class Frame implements CliContext {
       this.#process.on(signal, onSignal);
     }
     try {
+      requireRowCommand(command, options.output);
       const outcome = await work(session);
-      this.#finish(outcome, options.output, stop.signal.aborted);
+      this.#finish(outcome, output, tellsJson, stop.signal.aborted);
     } catch (error) {
       // What was stopped may fail in any way.
       const wasStopped = stop.signal.aborted && !(error instanceof InterruptedError);
@@ -69,7 +75,7 @@ export class Frame implements CliContext {
   }
 
   /** Tells an error and sets the exit code. */
-  fail(error: unknown, options: { readonly output: OutputFormat; readonly debug?: boolean }): void {
+  fail(error: unknown, options: { readonly output: RowFormat; readonly debug?: boolean }): void {
     const failure = toFailure(error, { debug: options.debug === true, redact: this.#redact });
     for (const line of failureLines(failure, styleFor(this.#process.stderr, this.#process.env))) {
       this.#write(this.#process.stderr, line);
@@ -80,12 +86,12 @@ export class Frame implements CliContext {
     this.#process.exitCode = exitCodeOf(error);
   }
 
-  #finish(outcome: Outcome, output: OutputFormat, wasStopped: boolean): void {
-    if (output === "json") {
+  #finish(outcome: Outcome, output: OutputFormat, tellsJson: boolean, wasStopped: boolean): void {
+    if (tellsJson) {
       this.#write(this.#process.stdout, JSON.stringify(toJson(outcome.json)));
     } else {
       for (const line of outcome.lines ?? []) {
-        this.#write(this.#process.stdout, line);
+        this.#write(output === "text" ? this.#process.stdout : this.#process.stderr, line);
       }
     }
     this.#process.exitCode = wasStopped ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok);
@@ -117,6 +123,16 @@ export class Frame implements CliContext {
   #write(stream: NodeJS.WriteStream, line: string): void {
     stream.write(`${line}\n`);
   }
+}
+
+/** Commands that give rows of data, in any of the forms. */
+const ROW_COMMANDS = new Set(["changes", "state"]);
+
+function requireRowCommand(command: Command, format: RowFormat): void {
+  if (format === "text" || format === "json" || ROW_COMMANDS.has(command.name())) return;
+  throw new ConfigError("output_format", `\`${command.name()}\` has no output as ${format}.`, {
+    hint: "Use --output text or json.",
+  });
 }
 
 function interrupted(): InterruptedError {

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { registerAppend } from "./append.js";
 import { registerApply } from "./apply.js";
-import type { CliContext } from "./context.js";
+import { registerChanges, registerState } from "./changes.js";
+import { registerCompact, registerSweep } from "./compact.js";
+import { registerConsumer } from "./consumer.js";
+import { type CliContext, ROW_FORMATS } from "./context.js";
 import { registerDemo } from "./demo.js";
 import { registerExplain } from "./explain.js";
 import { registerInit } from "./init.js";
@@ -19,6 +22,7 @@ Exit codes:
   0    fine, also when there was nothing to do
   1    a view failed, verify found a difference, an input can't be taken, or the lake could not be reached
   2    wrong usage, configuration or definition
+  3    a consumer must take the whole state of its view first
   75   another writer was faster: run the same command again
   130  interrupted`;
 
@@ -28,8 +32,11 @@ export function createProgram(context: CliContext): Command {
     .version(readVersion(), "--version", "print the version")
     .option("--project-dir <folder>", "the folder with ducklake-ivm.yaml", ".")
     .addOption(
-      new Option("--output <format>", "text for people; json prints one JSON object as the last line of stdout")
-        .choices(["text", "json"])
+      new Option(
+        "--output <format>",
+        "text for people; json prints one JSON object as the last line of stdout; rows also as csv, parquet or arrow",
+      )
+        .choices(ROW_FORMATS)
         .default("text"),
     )
     .option("--debug", "print stack traces of errors")
@@ -51,6 +58,11 @@ export function createProgram(context: CliContext): Command {
     registerVerify,
     registerAppend,
     registerMerge,
+    registerChanges,
+    registerState,
+    registerConsumer,
+    registerCompact,
+    registerSweep,
     registerDemo,
   ];
   for (const register of registrations) {

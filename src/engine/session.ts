@@ -35,6 +35,17 @@ export class Session {
     }
   }
 
+  /** The types of a query's columns, which is not run. */
+  async typesOf(sql: string): Promise<DuckDBType[]> {
+    this.statements += 1;
+    try {
+      const prepared = await this.connection.prepare(sql);
+      return Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnType(index));
+    } catch (error) {
+      throw engineError(error, this.redact);
+    }
+  }
+
   /** Rows that are computed while they are read, a chunk at a time. */
   async *stream(sql: string): AsyncGenerator<readonly DuckDBValue[][], void, undefined> {
     this.statements += 1;

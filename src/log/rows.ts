@@ -91,6 +91,24 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
     }
   }
 
+  /** The rows as an Arrow IPC stream; types without a plain counterpart in Arrow are text. */
+  async *arrow(): AsyncGenerator<Uint8Array> {
+    try {
+      const names = [
+        ...this.columns.map((column) => column.name),
+        ...(this.weightColumn === null ? [] : [this.weightColumn]),
+      ];
+      const { ArrowStream } = await import("./arrow.js");
+      const stream = new ArrowStream(names, await this.session.typesOf(this.sql));
+      const columns = names.map((name, index) =>
+        stream.asText[index] ? `CAST(${quoteIdentifier(name)} AS VARCHAR)` : quoteIdentifier(name),
+      );
+      yield* stream.bytes(this.session.stream(`SELECT ${columns.join(", ")} FROM (${this.sql})`));
+    } finally {
+      this.close();
+    }
+  }
+
   /** Writes the rows to a file of this machine and answers how many there were. */
   async copyTo(path: string, format: LogFileFormat): Promise<bigint> {
     const options = format === "csv" ? "FORMAT csv, HEADER" : "FORMAT parquet, COMPRESSION zstd";

@@ -1,6 +1,6 @@
 /** `ducklake-ivm.yaml`: its shape, and what it becomes. */
 import { z } from "zod";
-import type { EngineConfig, LakeConfig, S3Config } from "../types.js";
+import type { EngineConfig, LakeConfig, LogConfig, S3Config } from "../types.js";
 import type { Environment } from "./environment.js";
 import { type Resolved, resolveCatalog, resolveLocation, resolvePath } from "./paths.js";
 import type { Problems } from "./problems.js";
@@ -27,6 +27,32 @@ const positiveInteger = z.preprocess(
 );
 const memory = text.regex(/^\d+(\.\d+)?\s*(B|[KMGT](i?B)?)$/i, "is not an amount of memory");
 
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** A length of time such as `12h`, in milliseconds. */
+const period = z
+  .string({ error: expected("a length of time") })
+  .regex(/^\d+[smhd]$/, "is not a length of time")
+  .transform((value) => Number(value.slice(0, -1)) * UNITS[value.slice(-1) as keyof typeof UNITS]);
+const retention = z.union(
+  [
+    period.transform((milliseconds) => ({ milliseconds })),
+    z
+      .string()
+      .regex(/^\d+ snapshots?$/)
+      .transform((value) => ({ snapshots: BigInt(value.split(" ")[0] ?? "") })),
+  ],
+  { error: "is neither a length of time nor a number of snapshots" },
+);
+const BYTE_UNITS = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const;
+const bytes = z
+  .string({ error: expected("a size") })
+  .regex(/^\d+(B|KB|MB|GB)$/, "is not a size")
+  .transform((value) => {
+    const [, number, unit] = /^(\d+)(\w+)$/.exec(value) ?? [];
+    return Number(number) * BYTE_UNITS[unit as keyof typeof BYTE_UNITS];
+  })
+  .refine((value) => value > 0, "must be at least 1B");
+
 /** A section all of whose keys are commented out is empty, not wrong. */
 function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(
@@ -46,7 +72,15 @@ const schema = z.strictObject({
   views: text.default("views"),
   schema: text.default("main"),
   state_schema: text.default("ivm"),
-  log: section({ path: text.optional() }),
+  log: section({
+    path: text.optional(),
+    keep: retention.optional(),
+    max_lag: retention.optional(),
+    fan_out: positiveInteger.refine((value) => value >= 2, "must be at least 2").optional(),
+    grace: period.optional(),
+    file_size: bytes.optional(),
+    compact: z.enum(["auto", "manual"], { error: expectedOneOf("auto", "manual") }).optional(),
+  }),
   engine: section({
     extension_directory: text.optional(),
     threads: positiveInteger.optional(),
@@ -67,7 +101,7 @@ const HELP: ShapeHelp = {
     views: "Name the folder with the view files; by default it is views.",
     schema: "Name the schema of the user-facing views; by default it is main.",
     state_schema: "Name the schema of this tool's own tables; by default it is ivm.",
-    log: 'It may have "path".',
+    log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
     "lake.catalog": 'Write a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…".',
     "lake.data_path": "Write a folder or s3://bucket/prefix, or leave it out for a lake that exists.",
@@ -78,6 +112,12 @@ const HELP: ShapeHelp = {
     "s3.url_style": "Write path for most servers other than AWS, and vhost for AWS.",
     "s3.use_ssl": "Write true or false.",
     "log.path": "Write a folder or s3://bucket/prefix.",
+    "log.keep": "Write a length of time (90s, 30m, 12h, 7d) or a number of snapshots (500 snapshots).",
+    "log.max_lag": "Write a length of time (90s, 30m, 12h, 7d) or a number of snapshots (500 snapshots).",
+    "log.fan_out": "Write how many windows one merge makes one, at least 2; by default it is 8.",
+    "log.grace": "Write a length of time, for example 1h.",
+    "log.file_size": "Write a size, for example 128MB.",
+    "log.compact": "Write auto or manual; by default it is auto.",
     "engine.extension_directory": "Name a folder with DuckDB extension files.",
     "engine.threads": "Write the number of threads that DuckDB may use.",
     "engine.memory_limit": "Write an amount, for example 4GB.",
@@ -121,7 +161,7 @@ class ConfigBuilder {
   ) {}
 
   build(): Config {
-    const { lake, schema: viewSchema, state_schema: stateSchema, log } = this.values;
+    const { lake, schema: viewSchema, state_schema: stateSchema } = this.values;
     if (viewSchema.toLowerCase() === stateSchema.toLowerCase()) {
       const hint = "This tool's own tables need a schema of their own.";
       this.#problem(["state_schema"], `state_schema and schema are both "${stateSchema}"`, hint);
@@ -134,7 +174,7 @@ class ConfigBuilder {
         ...defined("s3", nonEmpty(this.#s3())),
         schema: viewSchema,
         stateSchema,
-        ...defined("log", nonEmpty(defined("path", this.#resolved(["log", "path"], log.path, resolveLocation)))),
+        ...defined("log", nonEmpty(this.#log())),
         ...defined("engine", nonEmpty(this.#engine())),
       },
       views: this.#resolved(["views"], this.values.views, resolvePath) ?? this.values.views,
@@ -157,6 +197,19 @@ class ConfigBuilder {
       ...defined("region", region),
       ...defined("urlStyle", urlStyle),
       ...defined("useSsl", useSsl ?? sslOfAddress),
+    };
+  }
+
+  #log(): LogConfig {
+    const { path, keep, max_lag: maxLag, fan_out: fanOut, grace, file_size: fileBytes, compact } = this.values.log;
+    return {
+      ...defined("path", this.#resolved(["log", "path"], path, resolveLocation)),
+      ...defined("keep", keep),
+      ...defined("maxLag", maxLag),
+      ...defined("fanOut", fanOut),
+      ...defined("graceMs", grace),
+      ...defined("fileBytes", fileBytes),
+      ...defined("compact", compact),
     };
   }
 

@@ -1,0 +1,120 @@
+/** How `changes` and `state` print rows: text, JSON lines, CSV, Parquet or Arrow, to stdout or to a file. */
+import { once } from "node:events";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { InvalidArgumentError, Option } from "commander";
+import { ConfigError } from "../errors.js";
+import type { LogRows } from "../index.js";
+import type { RowFormat, Session } from "./context.js";
+
+export type KeyOption = Readonly<Record<string, string | null>>;
+
+export function keyOption(): Option {
+  return new Option(
+    "--key <key>",
+    'only rows with this key: "id=7", "day=2024-05-01,shop=3", or JSON; can be given again',
+  ).argParser((text: string, earlier: readonly KeyOption[] | undefined) => [...(earlier ?? []), parseKey(text)]);
+}
+
+export function outOption(): Option {
+  return new Option("--out <file>", "write the rows to this file instead of stdout");
+}
+
+/** Values stay text, which the lake casts to the columns' types; JSON is for values with commas, and for NULL. */
+function parseKey(text: string): KeyOption {
+  if (text.trimStart().startsWith("{")) {
+    try {
+      const parsed = JSON.parse(text) as Record<string, unknown>;
+      return Object.fromEntries(
+        Object.entries(parsed).map(([name, value]) => [name, value === null ? null : String(value)]),
+      );
+    } catch {
+      throw new InvalidArgumentError("It is not a JSON object.");
+    }
+  }
+  const parts = text.split(",").map((part) => {
+    const equals = part.indexOf("=");
+    if (equals < 1) throw new InvalidArgumentError("A key is written as column=value, with commas between columns.");
+    return [part.slice(0, equals).trim(), part.slice(equals + 1)] as const;
+  });
+  return Object.fromEntries(parts);
+}
+
+/** Prints or writes the rows, and answers how many there were; null where nobody counted them. */
+export async function writeRows(session: Session, rows: LogRows, file: string | undefined): Promise<bigint | null> {
+  const format = session.rowFormat;
+  if (file !== undefined) return writeFile(rows, format, file);
+  if (format === "text") return printTable(session, rows);
+  if (format === "csv" || format === "parquet") return throughFile(session, rows, format);
+  return send(session.out, format === "arrow" ? rows.arrow() : lines(rows));
+}
+
+async function writeFile(rows: LogRows, format: RowFormat, file: string): Promise<bigint | null> {
+  if (format === "csv" || format === "parquet") return rows.copyTo(file, format);
+  if (format === "text") {
+    throw new ConfigError("out_format", "A file can't be written as text.", {
+      hint: "Add --output json, csv, parquet or arrow.",
+    });
+  }
+  const stream = createWriteStream(file);
+  const count = await send(stream, format === "arrow" ? rows.arrow() : lines(rows));
+  stream.end();
+  await finished(stream);
+  return count;
+}
+
+async function* lines(rows: LogRows): AsyncGenerator<string> {
+  for await (const line of rows.jsonLines()) yield `${line}\n`;
+}
+
+async function send(out: Writable, parts: AsyncIterable<string | Uint8Array>): Promise<bigint | null> {
+  let count = 0n;
+  let text = false;
+  for await (const part of parts) {
+    text ||= typeof part === "string";
+    count += 1n;
+    // A slow reader holds up the reading of files, not the memory of this process.
+    if (!out.write(part)) await once(out, "drain");
+  }
+  return text || count === 0n ? count : null;
+}
+
+/** DuckDB writes files; what goes to a pipe goes through one. */
+async function throughFile(session: Session, rows: LogRows, format: "csv" | "parquet"): Promise<bigint> {
+  const folder = await mkdtemp(join(tmpdir(), "ducklake-ivm-rows-"));
+  try {
+    const path = join(folder, "rows");
+    const count = await rows.copyTo(path, format);
+    await send(session.out, createReadStream(path));
+    return count;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** As many rows as a person reads; the other formats have them all. */
+const SHOWN = 1_000;
+
+async function printTable(session: Session, rows: LogRows): Promise<bigint | null> {
+  const { table } = await import("./format.js");
+  const shown: string[][] = [];
+  const weighted = rows.weightColumn !== null;
+  for await (const { row, weight } of rows) {
+    if (shown.length === SHOWN) {
+      session.say(`Only the first ${SHOWN} rows are shown; --output csv or --out has them all.`);
+      break;
+    }
+    const sign = weight > 0n ? session.style.green(`+${weight}`) : session.style.red(String(weight));
+    shown.push([
+      ...(weighted ? [sign] : []),
+      ...Object.values(row).map((value) => (value === null ? "NULL" : String(value))),
+    ]);
+  }
+  const titles = [...(weighted ? ["WEIGHT#"] : []), ...rows.columns.map((column) => column.name)];
+  for (const line of table(titles, shown, session.style)) session.say(line);
+  return BigInt(shown.length);
+}
