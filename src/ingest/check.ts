@@ -1,6 +1,6 @@
 /** What must hold of the input before anything is written. */
 import type { Session } from "../engine/session.js";
-import { ConfigError, IngestError, type IvmErrorOptions, type Sample } from "../errors.js";
+import { ConfigError, IngestError, IvmError, type IvmErrorOptions, type Sample } from "../errors.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import { sameName } from "../view/names.js";
 import { type Conversion, conversion } from "./convert.js";
@@ -63,44 +63,67 @@ export function matchColumns(
   });
 }
 
-/** @throws IngestError where a value does not fit its column. */
+/** @throws IngestError where a value does not fit its column, or is missing where one must be. */
 export async function checkValues(session: Session, table: string, conversions: readonly Conversion[]): Promise<void> {
-  for (const { source, target, expression, loss, refusal } of conversions) {
-    const subject = { table, column: target.name };
+  refuseMixedZones(table, conversions);
+  const checks = conversions.flatMap((part) => [
+    ...(part.loss === null ? [] : [{ part, where: part.loss, lossy: true }]),
+    ...(part.target.nullable ? [] : [{ part, where: `(${part.expression}) IS NULL`, lossy: false }]),
+  ]);
+  if (checks.length === 0) return;
+  const counts = await countEach(
+    session,
+    table,
+    checks.map(({ where }) => where),
+  );
+  const index = counts.findIndex((count) => count > 0n);
+  const [check, count] = [checks[index], counts[index]];
+  if (check === undefined || count === undefined) return;
+  const { source, target } = check.part;
+  const subject = { table, column: target.name };
+  if (check.lossy) {
     const from = source.text ? "" : ` of type ${source.type}`;
-    if (refusal !== null) {
-      throw new IngestError(
-        "column_type",
-        `Column ${target.name} of ${table} is ${target.type}, the input's ${source.type}: ${refusal}.`,
-        {
-          subject,
-          hint: `Say it in a query: ${quoteIdentifier(source.name)} AT TIME ZONE 'UTC'.`,
-        },
-      );
-    }
-    if (loss !== null) {
-      const count = await countRows(session, loss);
-      if (count > 0n) {
-        const samples = await samplesOf(session, [[source.name, quoteIdentifier(source.name)]], loss);
-        const what = `${values(count)}${from} can't be kept as ${target.type} without loss`;
-        throw refused("value_lossy", `Column ${target.name} of ${table}: ${what}`, samples, {
-          subject,
-          hint: "Convert or round them in a query, or give the table's column another type.",
-        });
-      }
-    }
-    if (!target.nullable) {
-      const missing = `(${expression}) IS NULL`;
-      const count = await countRows(session, missing);
-      if (count > 0n) {
-        throw refused(
-          "not_null",
-          `Column ${target.name} of ${table} is NOT NULL, but ${rows(count)} of the input ${count === 1n ? "has" : "have"} no value for it`,
-          await samplesOf(session, wholeRow(conversions), missing),
-          { subject, hint: "Leave these rows out, or fill the column, in a query." },
-        );
-      }
-    }
+    const what = `${count} ${count === 1n ? "value" : "values"}${from} can't be kept as ${target.type} without loss`;
+    const samples = await samplesOf(session, [[source.name, quoteIdentifier(source.name)]], check.where);
+    throw refused("value_lossy", `Column ${target.name} of ${table}: ${what}`, samples, {
+      subject,
+      hint: "Convert or round them in a query, or give the table's column another type.",
+    });
+  }
+  const what = `Column ${target.name} of ${table} is NOT NULL, but ${haveNo(count)} value for it`;
+  const samples = await samplesOf(session, wholeRow(conversions), check.where);
+  throw refused("not_null", what, samples, {
+    subject,
+    hint: "Leave these rows out, or fill the column, in a query.",
+  });
+}
+
+function refuseMixedZones(table: string, conversions: readonly Conversion[]): void {
+  for (const { source, target, refusal } of conversions) {
+    if (refusal === null) continue;
+    const types = `Column ${target.name} of ${table} is ${target.type}, the input's is ${source.type}`;
+    throw new IngestError("column_type", `${types}: ${refusal}.`, {
+      subject: { table, column: target.name },
+      hint: `Say it in a query: ${quoteIdentifier(source.name)} AT TIME ZONE 'UTC'.`,
+    });
+  }
+}
+
+/** How many rows of the input each of the conditions holds for. */
+async function countEach(session: Session, table: string, conditions: readonly string[]): Promise<bigint[]> {
+  const list = conditions.map((where, index) => `count(*) FILTER (WHERE ${where}) AS c${index}`);
+  try {
+    const row = await session.row<Record<string, bigint>>(`SELECT ${list.join(", ")} FROM ${INPUT}`);
+    return conditions.map((_, index) => row[`c${index}`] ?? 0n);
+  } catch (error) {
+    // A cast that DuckDB does not have at all, such as between structs that share no field.
+    if (!(error instanceof IvmError) || error.code !== "engine_error") throw error;
+    const [message = ""] = error.message.split("\n");
+    throw new IngestError("column_type", `The input's columns can't become those of ${table}. ${message}`, {
+      subject: { table },
+      hint: "Cast them in a query.",
+      cause: error,
+    });
   }
 }
 
@@ -114,9 +137,9 @@ export async function checkKeys(
   const parts = conversions.filter(({ target }) => key.includes(target.name));
   const subject = { table, ...(key.length === 1 && key[0] !== undefined ? { column: key[0] } : {}) };
   const missing = parts.map(({ expression }) => `(${expression}) IS NULL`).join(" OR ");
-  const withoutKey = await countRows(session, missing);
-  if (withoutKey > 0n) {
-    const what = `${rows(withoutKey)} of the input ${withoutKey === 1n ? "has" : "have"} NULL in the key (${key.join(", ")})`;
+  const { n } = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${INPUT} WHERE ${missing}`);
+  if (n > 0n) {
+    const what = `${haveNo(n)} value in the key (${key.join(", ")})`;
     throw refused("key_null", `${table}: ${what}`, await samplesOf(session, wholeRow(conversions), missing), {
       subject,
       hint: "Every row needs a key; leave these rows out, or fill the column, in a query.",
@@ -171,15 +194,6 @@ function wholeRow(conversions: readonly Conversion[]): [string, string][] {
   return conversions.map(({ source }) => [source.name, quoteIdentifier(source.name)]);
 }
 
-async function countRows(session: Session, where: string): Promise<bigint> {
-  const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${INPUT} WHERE ${where}`);
-  return row.n;
-}
-
-function values(count: bigint): string {
-  return `${count} ${count === 1n ? "value" : "values"}`;
-}
-
-function rows(count: bigint): string {
-  return `${count} ${count === 1n ? "row" : "rows"}`;
+function haveNo(rows: bigint): string {
+  return rows === 1n ? "1 row of the input has no" : `${rows} rows of the input have no`;
 }

@@ -40,7 +40,7 @@ export function conversion(source: InputColumn, target: TargetColumn): Conversio
 
 /** A value survives where the cast and the cast back give the same. */
 function survives(value: string, from: string, to: string): string {
-  return `TRY(TRY_CAST(TRY_CAST(${value} AS ${to}) AS ${from}) IS NOT DISTINCT FROM ${value})`;
+  return `TRY(TRY_CAST(TRY_CAST(${value} AS ${to}) AS ${from}) = ${value})`;
 }
 
 const INTEGERS: ReadonlySet<string> = new Set([
