@@ -82,10 +82,15 @@ function textSurvives(value: string, to: string): string {
     case "TIMESTAMP_NS":
       return `${read} AND ${sameMoment} AND ${sameAs("TIMESTAMP_NS")}`;
     case "TIME":
-      return `${read} AND ${sameAs("TIME_NS")}`;
+      return `${read} AND coalesce(${atEpoch(value)} = ${atEpoch(`CAST(${cast} AS VARCHAR)`)}, true)`;
     default:
       return read;
   }
+}
+
+/** A time of day, with its nanoseconds: TIME has no cast to TIME_NS. */
+function atEpoch(time: string): string {
+  return `TRY_CAST('1970-01-01 ' || ${time} AS TIMESTAMP_NS)`;
 }
 
 /** What the lake's files keep of a type; null where they keep all of it. */

@@ -39,7 +39,12 @@ export function fileFormat(file: string): FileFormat | undefined {
   return FORMATS[ending];
 }
 
-/** The query that reads a file for a table of these columns; null for a table that is still to be made. */
+/**
+ * The query that reads a file, or all files of a pattern, for a table of these columns; null for a table that is still
+ * to be made.
+ * @throws IngestError `files_differ` where files of a pattern have not the same columns: DuckDB reads them by the form
+ * of the first, and leaves out or rounds what does not fit it.
+ */
 export function fileQuery(
   session: Session,
   file: string,
@@ -48,7 +53,7 @@ export function fileQuery(
 ): Promise<FileQuery> {
   switch (format) {
     case "parquet":
-      return Promise.resolve({ sql: `SELECT * FROM read_parquet(${quoteLiteral(file)})`, isText: () => false });
+      return parquetQuery(session, file);
     case "csv":
       return delimitedQuery(session, file, ",", wanted);
     case "tsv":
@@ -58,12 +63,31 @@ export function fileQuery(
   }
 }
 
+async function parquetQuery(session: Session, file: string): Promise<FileQuery> {
+  const path = quoteLiteral(file);
+  const element = "row(name, type, converted_type, CAST(logical_type AS VARCHAR), precision, scale, num_children)";
+  const forms = await session.rows<{ file: string }>(`
+    SELECT min(file_name) AS file FROM (
+      SELECT file_name, list(${element} ORDER BY ${element}) AS form FROM parquet_schema(${path}) GROUP BY file_name
+    ) GROUP BY form ORDER BY 1 LIMIT 2`);
+  const [first, second] = forms;
+  if (first !== undefined && second !== undefined) throw filesDiffer(first.file, second.file);
+  return { sql: `SELECT * FROM read_parquet(${path})`, isText: () => false };
+}
+
+function filesDiffer(one: string, other: string): IngestError {
+  return new IngestError("files_differ", `The files ${one} and ${other} have not the same columns.`, {
+    subject: { file: other },
+    hint: "Read them one by one, or with a query: SELECT * FROM read_parquet('…', union_by_name = true), or read_csv.",
+  });
+}
+
 /**
  * The dialect is fixed: a guessed one takes lines that begin with # for comments, or leaves lines out. Only "nothing"
  * is NULL; "" is the empty text.
  */
 function dialect(delimiter: string): string {
-  return `delim = ${quoteLiteral(delimiter)}, quote = '"', escape = '"', comment = '', header = true, skip = 0, allow_quoted_nulls = false`;
+  return `delim = ${quoteLiteral(delimiter)}, quote = '"', escape = '"', comment = '', header = true, skip = 0, allow_quoted_nulls = false, hive_partitioning = false`;
 }
 
 async function delimitedQuery(
@@ -73,24 +97,48 @@ async function delimitedQuery(
   wanted: readonly TargetColumn[] | null,
 ): Promise<FileQuery> {
   const options = `${quoteLiteral(file)}, ${dialect(delimiter)}`;
+  const names = await namesOf(session, file, delimiter);
   if (wanted === null) {
     return { sql: `SELECT * FROM read_csv(${options}, sample_size = -1)`, isText: () => false };
   }
-  // Names only, so wrong lines are for the reading itself to find, which tells where they are.
-  const lenient = "all_varchar = true, strict_mode = false, null_padding = true, ignore_errors = true";
-  const names = (await describe(session, `read_csv(${options}, ${lenient})`)).map(({ name }) => name);
   const columns = structOf(names.map((name) => [name, "VARCHAR"]));
   const sql = `SELECT * FROM read_csv(${options}, auto_detect = false, columns = ${columns})`;
   return { sql, isText: () => true };
 }
 
+/** The line of names, which all files of a pattern must share: DuckDB would read the others by position. */
+async function namesOf(session: Session, file: string, delimiter: string): Promise<string[]> {
+  // Wrong lines are for the reading itself to find, which tells where they are.
+  const lenient = "all_varchar = true, strict_mode = false, null_padding = true, ignore_errors = true";
+  const names = async (path: string): Promise<string[]> => {
+    const found = await describe(session, `read_csv(${quoteLiteral(path)}, ${dialect(delimiter)}, ${lenient})`);
+    return found.map(({ name }) => name);
+  };
+  // The web has no patterns, and question marks of its own.
+  const isPattern = /[*?[]/.test(file) && !/^https?:/.test(file);
+  const [first = file, ...others] = isPattern ? await filesOf(session, file) : [file];
+  const expected = await names(first);
+  for (const other of others) {
+    if (JSON.stringify(await names(other)) !== JSON.stringify(expected)) throw filesDiffer(first, other);
+  }
+  return expected;
+}
+
+async function filesOf(session: Session, pattern: string): Promise<string[]> {
+  const files = await session.rows<{ file: string }>(`SELECT file FROM glob(${quoteLiteral(pattern)}) ORDER BY 1`);
+  return files.map((row) => row.file);
+}
+
 /** A format that no text has, so that text which looks like a date stays the text that it is. */
 const NO_DATES = "dateformat = 'none', timestampformat = 'none'";
 
+/** All objects are looked at, since a name that is seen too late is left out without a word. */
+const WHOLE = "sample_size = -1, maximum_sample_files = 2147483647, hive_partitioning = false";
+
 async function jsonQuery(session: Session, file: string, wanted: readonly TargetColumn[] | null): Promise<FileQuery> {
   const path = quoteLiteral(file);
-  if (wanted === null) return { sql: `SELECT * FROM read_json(${path}, sample_size = -1)`, isText: () => false };
-  const found = await describe(session, `read_json(${path}, sample_size = -1, ${NO_DATES})`);
+  if (wanted === null) return { sql: `SELECT * FROM read_json(${path}, ${WHOLE})`, isText: () => false };
+  const found = await describe(session, `read_json(${path}, ${WHOLE}, ${NO_DATES})`);
   const nested = (name: string, type: string): boolean =>
     isNested(type) && isNested(wanted.find((column) => sameName(column.name, name))?.type ?? "");
   const columns = found.map(({ name, type }): [string, string] => [name, nested(name, type) ? type : "VARCHAR"]);
@@ -99,7 +147,7 @@ async function jsonQuery(session: Session, file: string, wanted: readonly Target
   }
   const texts = new Set(columns.filter(([, type]) => type === "VARCHAR").map(([name]) => name));
   return {
-    sql: `SELECT * FROM read_json(${path}, ${NO_DATES}, columns = ${structOf(columns)})`,
+    sql: `SELECT * FROM read_json(${path}, ${NO_DATES}, hive_partitioning = false, columns = ${structOf(columns)})`,
     isText: (name) => texts.has(name),
   };
 }
