@@ -19,7 +19,7 @@ import { type AggregateCall, CLOCK, type Expression, type NamedExpression, type 
 import type { Resolver, SelectItem } from "./resolve.js";
 import { Unsupported } from "./unsupported.js";
 
-function isAggregateCall(functions: FunctionCatalog, node: Ast): boolean {
+export function isAggregateCall(functions: FunctionCatalog, node: Ast): boolean {
   return node["class"] === "FUNCTION" && functions.aggregates.has(text(node, "function_name").toLowerCase());
 }
 

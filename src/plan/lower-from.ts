@@ -11,6 +11,7 @@ import {
 } from "../sql/ast.js";
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import { lowerAsof } from "./lower-asof.js";
+import { lowerPivot } from "./lower-pivot.js";
 import { CLOCK, columnExpression, expression, keepColumns, outputOf, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
 import { type Equality, mergedColumn, Scope, type ScopeColumn } from "./scope.js";
@@ -39,6 +40,8 @@ export function lowerFrom(lowering: Lowering, from: Ast, env: Environment): From
       return lowerJoin(lowering, from, env);
     case "EXPRESSION_LIST":
       return lowerValues(lowering, from);
+    case "PIVOT":
+      return lowerPivot(lowering, from, lowerFrom(lowering, child(from, "source"), env));
     case "TABLE_FUNCTION":
       return lowerTableFunction(lowering, from);
     default:

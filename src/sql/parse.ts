@@ -74,7 +74,7 @@ function parseError(failed: Exclude<Parsed, { kind: "statements" }>, origin: Sql
       `View ${origin.view}: a view is defined by a SELECT statement. ${message}`,
       {
         subject: subjectOf(origin),
-        hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else.",
+        hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else. A PIVOT must list its values (IN …): else the view's columns would change with the data.",
       },
     );
   }

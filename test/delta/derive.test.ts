@@ -65,8 +65,8 @@ describe("old + Σ terms = new for definitions", () => {
     }, 1);
   });
 
-  const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME } = definitions;
-  const parts = { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME };
+  const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS } = definitions;
+  const parts = { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS };
 
   let world: World;
   beforeAll(async () => {

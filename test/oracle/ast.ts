@@ -62,6 +62,13 @@ interface DerivedInput {
   readonly lateral: boolean;
 }
 
+/** An input that no shrink looks into. */
+interface TextInput {
+  readonly kind: "text";
+  readonly sql: string;
+  readonly alias: string;
+}
+
 export type JoinType = "ASOF" | "ASOF LEFT" | "INNER" | "CROSS" | "LEFT" | "RIGHT" | "FULL" | "SEMI" | "ANTI";
 
 export interface JoinInput {
@@ -76,7 +83,7 @@ export interface JoinInput {
     | { readonly kind: "none" };
 }
 
-export type Input = TableInput | DerivedInput | JoinInput;
+export type Input = TableInput | DerivedInput | TextInput | JoinInput;
 
 export interface ExpressionItem {
   readonly kind: "expression";

@@ -95,6 +95,8 @@ function printInput(input: Input): string {
   switch (input.kind) {
     case "table":
       return path(input.path) + (input.alias === null ? "" : ` AS ${identifier(input.alias)}`);
+    case "text":
+      return `(${input.sql}) AS ${identifier(input.alias)}`;
     case "derived":
       return `${input.lateral ? "LATERAL " : ""}(${printQuery(input.query)}) AS ${identifier(input.alias)}`;
     case "join": {

@@ -239,3 +239,26 @@ export const TIME = {
     "SELECT a FROM (SELECT a, b, ts FROM t WHERE ts < now() ORDER BY a, b, ts LIMIT 5) WHERE ts > now() - INTERVAL 40 DAY",
   "constant rows": "SELECT d FROM (VALUES (DATE '2020-02-10'), (DATE '2020-04-01')) AS v(d) WHERE d < current_date",
 };
+
+export const PIVOTS = {
+  PIVOT: "PIVOT t ON v IN ('v', 'V1') USING sum(b)",
+  "PIVOT with groups": "PIVOT (SELECT a, b, v FROM t) ON v IN ('v', '') USING sum(b) GROUP BY a",
+  "PIVOT without an aggregate": "PIVOT (SELECT a, b, v FROM t) ON v IN ('v', 'V1') GROUP BY a",
+  "PIVOT with several aggregates": "PIVOT t ON a IN (1, 2) USING sum(b) AS s, count(*) AS n GROUP BY v",
+  "PIVOT with aggregates without names": "PIVOT t ON a IN (1, 2) USING sum(b), max(v) GROUP BY d",
+  "PIVOT on several columns": "PIVOT u ON a IN (0, 1), c IN (1, 2, 5) USING count(*)",
+  "PIVOT on an expression": "PIVOT u ON a % 2 IN (0, 1) USING max(c)",
+  "PIVOT without a group left": "PIVOT u ON a IN (0, 1) USING sum(c)",
+  "PIVOT on NULL": "PIVOT u ON a IN (0, NULL) USING count(*)",
+  "PIVOT of aggregates in expressions": "PIVOT t ON v IN ('v', 'V1') USING coalesce(sum(b), -1) AS x GROUP BY d",
+  "PIVOT as the standard has it":
+    "SELECT p.v, x_0_s + 1 AS z FROM t PIVOT (sum(b) AS s FOR a IN (1 AS x, 2) b IN (0) GROUP BY v) AS p",
+  "PIVOT of a join, with names for the columns":
+    "SELECT q, r FROM (SELECT t.a, u.c FROM t JOIN u USING (a)) PIVOT (count(*) FOR c IN (0, 1)) AS p(q, r)",
+  UNPIVOT: "UNPIVOT u ON a, c INTO NAME n VALUE x",
+  "UNPIVOT that keeps NULLs": "FROM u UNPIVOT INCLUDE NULLS (x FOR n IN (a AS first, c))",
+  "UNPIVOT of different types": "UNPIVOT (SELECT v, a, d FROM t) ON a, d INTO NAME n VALUE x",
+  "UNPIVOT of columns together": "UNPIVOT (SELECT v, a, b FROM t) ON (a, b) AS z, (b, a) INTO NAME n VALUE x, y",
+  "UNPIVOT of a star": "UNPIVOT (SELECT v, a, b FROM t) ON COLUMNS(* EXCLUDE (v)) INTO NAME n VALUE x",
+  "groups of an UNPIVOT": "SELECT n, count(*), sum(x) FROM (UNPIVOT u ON a, c INTO NAME n VALUE x) GROUP BY n",
+};

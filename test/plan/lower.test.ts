@@ -14,9 +14,21 @@ beforeAll(async () => {
 });
 
 describe("the plan gives the rows of the query", () => {
-  const { NAMES, STARS, JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, CONSTANTS, EXPRESSIONS, TIME } =
+  const { NAMES, STARS, JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, CONSTANTS, EXPRESSIONS, TIME, PIVOTS } =
     definitions;
-  const parts = { NAMES, STARS, JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, CONSTANTS, EXPRESSIONS, TIME };
+  const parts = {
+    NAMES,
+    STARS,
+    JOINS,
+    SUBQUERIES,
+    GROUPS,
+    WINDOWS,
+    SET_OPERATIONS,
+    CONSTANTS,
+    EXPRESSIONS,
+    TIME,
+    PIVOTS,
+  };
   describe.each(Object.entries(parts))("%s", (_, queries) => {
     test.each(Object.entries(queries))("%s", async (_name, query) => {
       const plan = await world.planned(query);
@@ -97,6 +109,9 @@ describe("forms without a rule are told by a reason", () => {
     ["positional_join", "SELECT t.a FROM t POSITIONAL JOIN u"],
     ["order_sensitive", "SELECT a, first(b) FROM t GROUP BY a"],
     ["order_sensitive", "SELECT a, list(b) FROM t GROUP BY a"],
+    ["pivot", "PIVOT u ON a IN (0) USING sum(c) FILTER (WHERE c > 1)"],
+    ["pivot", `PIVOT u ON a IN (${Array.from({ length: 21 }, (_, index) => index).join(", ")}) USING sum(c)`],
+    ["unpivot", "UNPIVOT u ON a + 1, c INTO NAME n VALUE x"],
     ["columns_expression", "SELECT COLUMNS('a|b') FROM t"],
     ["positional_reference", "SELECT #2 AS x, a FROM t"],
     ["fixed_version", "SELECT a FROM t AT (VERSION => 1)"],

@@ -29,6 +29,7 @@ export const FEATURES = [
   "unnest",
   "time",
   "asof",
+  "pivot",
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

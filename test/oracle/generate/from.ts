@@ -15,6 +15,7 @@ import {
 } from "../ast.js";
 import { type Context, inner, type Source } from "./context.js";
 import { ExpressionMaker, isOrdered } from "./expression.js";
+import { makePivot } from "./pivot.js";
 import { TABLE_TYPES, typedLiteral } from "./values.js";
 
 const MANY_ROWS = 1200;
@@ -99,6 +100,11 @@ function makePart(context: Context): Part {
   }
   if (draw.chance(4)) return valuesPart(context);
   const source = pickSource(context);
+  const pivot = context.features.has("pivot") && draw.chance(60) ? makePivot(context, source) : null;
+  if (pivot !== null) {
+    const alias = context.fresh("q");
+    return part({ kind: "text", sql: pivot.sql, alias }, alias, pivot.columns, pivot.size);
+  }
   const name = source.path.at(-1) ?? "";
   const own = draw.chance(15) && context.fresh(name) === name;
   const alias = own ? null : context.fresh("r");

@@ -84,6 +84,7 @@ function* smallerItem(item: Item): Generator<Item> {
 function* smallerInput(input: Input): Generator<Input> {
   switch (input.kind) {
     case "table":
+    case "text":
       return;
     case "derived": {
       const { body, ctes } = input.query;
