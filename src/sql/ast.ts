@@ -151,25 +151,6 @@ export function textConstant(value: string): Ast {
   };
 }
 
-/** A call of a scalar function by its name. */
-export function functionCall(name: string, args: readonly Ast[]): Ast {
-  return {
-    class: "FUNCTION",
-    type: "FUNCTION",
-    alias: "",
-    query_location: NO_LOCATION,
-    function_name: name,
-    schema: "",
-    children: args,
-    filter: null,
-    order_bys: { type: "ORDER_MODIFIER", orders: [] },
-    distinct: false,
-    is_operator: false,
-    export_state: false,
-    catalog: "",
-  };
-}
-
 /** A cast to a simple type, named as in the syntax tree. */
 export function castTo(value: Ast, id: string, alias = ""): Ast {
   const type = { id, type_info: null };

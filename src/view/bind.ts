@@ -10,6 +10,7 @@ import {
   children,
   conjunctsOf,
   isAst,
+  isNotNull,
   mapParts,
   optionalChild,
   subqueryTable,
@@ -276,13 +277,7 @@ function withoutNulls(join: Ast): Ast {
   const given = conjuncts
     .filter((conjunct) => /^COMPARE_(LESS|GREATER)/.test(text(conjunct, "type")))
     .flatMap((inequality) => [child(inequality, "left"), child(inequality, "right")])
-    .map((value) => ({
-      class: "OPERATOR",
-      type: "OPERATOR_IS_NOT_NULL",
-      alias: "",
-      query_location: join["query_location"] ?? 0,
-      children: [value],
-    }));
+    .map((value) => isNotNull(value));
   return { ...join, condition: allConditions([...conjuncts, ...given]) };
 }
 
