@@ -2,25 +2,41 @@ import { WEIGHT } from "../catalog/source-delta.js";
 
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier } from "../sql/quote.js";
-import type { Layout } from "../view/layout.js";
+import type { PhysicalColumn } from "../view/states.js";
 import { decode } from "../view/visible.js";
 
 /** The temporary table with the change of a view's physical rows: their columns, decoded, and the weight. */
 export const DIFFERENCE = "ivm_difference";
 
-/** The physical rows as values. */
-export function presentRows(layout: Layout, table: string): string {
-  const columns = layout.columns.map((column) => `${decode(column)} AS ${quoteIdentifier(column.name)}`);
+/** As DIFFERENCE, for the table of counted values at a position. */
+export function countedDifference(position: number): string {
+  return `${DIFFERENCE}_counted${position + 1}`;
+}
+
+/** The columns of a table that a view keeps: its physical table, or one beside it. */
+export interface Stored {
+  readonly columns: readonly PhysicalColumn[];
+}
+
+/** The rows of such a table as values. */
+export function presentRows(stored: Stored, table: string): string {
+  const columns = stored.columns.map((column) => `${decode(column)} AS ${quoteIdentifier(column.name)}`);
   return `SELECT ${columns.join(", ")} FROM ${table}`;
 }
 
-/** Fills DIFFERENCE with `after` minus `before`, two SELECTs of physical rows as values. */
-export async function fillDifference(session: Session, layout: Layout, after: string, before: string): Promise<void> {
-  const columns = layout.columns.map((column) => quoteIdentifier(column.name));
+/** Fills DIFFERENCE, or another table, with `after` minus `before`, two SELECTs of such rows as values. */
+export async function fillDifference(
+  session: Session,
+  stored: Stored,
+  after: string,
+  before: string,
+  target = DIFFERENCE,
+): Promise<void> {
+  const columns = stored.columns.map((column) => quoteIdentifier(column.name));
   const weight = quoteIdentifier(WEIGHT);
   const list = columns.join(", ");
   await session.run(`
-    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(DIFFERENCE)} AS
+    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS
     SELECT ${list}, CAST(sum(${weight}) AS BIGINT) AS ${weight}
     FROM (SELECT ${list}, 1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}, -1 FROM (${before}))
     GROUP BY ${columns.map((_, index) => index + 1).join(", ")} HAVING sum(${weight}) <> 0`);

@@ -199,9 +199,14 @@ class Describer {
   private stored(): string {
     const rules = new Set(this.layout.groups?.states.map((state) => state.rule.rule) ?? []);
     if (rules.has("reread")) return "affected groups read anew";
-    return rules.has("extreme")
-      ? "folded into stored state; a group that loses its extreme is read anew"
-      : "folded into stored state";
+    const counted = (this.layout.counted ?? []).length > 0 ? "; copies of distinct values counted" : "";
+    const lost = [
+      ...(rules.has("extreme") ? ["loses its extreme"] : []),
+      ...(rules.has("bits") ? ["loses a row that may have set its bits"] : []),
+      ...(rules.has("value") ? ["has too little spread for exact sums to give DuckDB's digits"] : []),
+    ];
+    const anew = lost.length > 0 ? `; a group that ${lost.join(" or ")} is read anew` : "";
+    return `folded into stored state${counted}${anew}`;
   }
 
   private unary(operator: string, detail: string, strategy: string, input: Relation, top: boolean): ExplainNode {

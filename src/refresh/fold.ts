@@ -9,7 +9,8 @@ import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { GroupState } from "../view/states.js";
 import { fillDifference, presentRows } from "./difference.js";
-import { foldState, stateChange } from "./fold-states.js";
+import { foldState, stateChange, type TakeColumn } from "./fold-states.js";
+import { changedValues, countedInputs, countValues } from "./fold-values.js";
 
 /**
  * Grouped views: the delta of the rows below GROUP BY is summed by group and folded into the stored state of the
@@ -24,6 +25,10 @@ export interface FoldInput {
   readonly context: DeltaContext;
   readonly leaves: LeafRenderer;
   readonly table: string;
+  /** The tables of counted values, as they stand in FROM. */
+  readonly counted: readonly string[];
+  /** The view's name, for errors. */
+  readonly view: string;
 }
 
 const CHANGED_ROWS = "ivm_changed_rows";
@@ -56,7 +61,8 @@ export async function foldGroups(input: FoldInput): Promise<void> {
     after = await rereadGroups(input, CHANGED_GROUPS);
   }
   await fillDifference(session, layout, after, `SELECT ${names} FROM ${q(OLD_GROUPS)}`);
-  for (const table of [CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD])
+  const changed = (layout.counted ?? []).map((_, position) => changedValues(position));
+  for (const table of [CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD, ...changed])
     await session.run(`DROP TABLE IF EXISTS temp.${q(table)}`);
 }
 
@@ -112,11 +118,11 @@ class Inputs {
 
 /** Sums the changed rows by group: the change of each state. */
 async function sumByGroup(input: FoldInput): Promise<void> {
-  const { session, groups, context, leaves } = input;
+  const { session, groups, context, leaves, layout } = input;
   const inputs = new Inputs(context);
-  const changes = groups.states.map((state) =>
-    stateChange(state, (expression, name) => q(inputs.take(expression, name))),
-  );
+  const take = (expression: Expression, name: string): string => q(inputs.take(expression, name));
+  const changes = changesOf(groups.states, undefined, take);
+  const counted = (layout.counted ?? []).map((table) => ({ table, inputs: countedInputs(table, take) }));
   const columns = [...groups.aggregate.keys, ...inputs.columns];
   const ids = columns.map((column) => column.id);
   const terms = derive(groups.aggregate.input, context).map((term) => ({
@@ -126,11 +132,28 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   // Consolidated first: an extreme must not be taken from a row that another term takes away again.
   await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_ROWS)} AS ${renderConsolidated(terms, ids, leaves)}`);
   const keys = groups.keys.map(q);
-  const groupBy =
-    keys.length === 0 ? "HAVING count(*) > 0" : `GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${[...keys, ...changes.flat()].join(", ")} FROM ${q(CHANGED_ROWS)} ${groupBy}`,
-  );
+  const groupBy = keys.length === 0 ? "" : ` GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
+  let from = `(SELECT ${[...keys, ...changes].join(", ")} FROM ${q(CHANGED_ROWS)}${groupBy}${keys.length === 0 ? " HAVING count(*) > 0" : ""}) AS groups`;
+  for (const [position, { table, inputs: taken }] of counted.entries()) {
+    const count = { session, view: input.view, keys: groups.keys, changedRows: CHANGED_ROWS };
+    await countValues(count, position, table, input.counted[position] ?? "", taken);
+    // The values stand there as what they are.
+    const sums = changesOf(groups.states, position, (expression) => `(${expression.sql})`);
+    const alias = `values${position + 1}`;
+    const match = keys.map((key) => `groups.${key} IS NOT DISTINCT FROM ${alias}.${key}`);
+    from += ` LEFT JOIN (SELECT ${[...keys, ...sums].join(", ")} FROM ${q(changedValues(position))} WHERE "weight" <> 0${groupBy}) AS ${alias} ON ${match.length === 0 ? "true" : match.join(" AND ")}`;
+  }
+  const rest = keys.length === 0 ? "*" : `* EXCLUDE (${keys.join(", ")})`;
+  const all = ["groups.*", ...counted.map((_, position) => `values${position + 1}.${rest}`)];
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${all.join(", ")} FROM ${from}`);
+}
+
+/** The changes of the states that are made from changed rows, or from the counted values at a position. */
+function changesOf(states: readonly GroupState[], values: number | undefined, take: TakeColumn): string[] {
+  return states.flatMap((state) => {
+    const own = "values" in state.rule ? state.rule.values : undefined;
+    return own === values ? stateChange(state, take) : [];
+  });
 }
 
 /** Old state and change put together, with a mark on the groups that must be read anew. */

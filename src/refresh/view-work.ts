@@ -4,18 +4,19 @@ import { IvmError } from "../errors.js";
 import { LogWriter } from "../log/writer.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
-import { isLimited } from "../view/layout.js";
+import { isLimited, type Layout } from "../view/layout.js";
+import { countedName } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
-import { type ComputeInput, computeIncremental, computeRecompute, physicalRows } from "./compute.js";
-import { DIFFERENCE } from "./difference.js";
+import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
+import { countedDifference, DIFFERENCE } from "./difference.js";
 import { instantsOf, type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
+import { TABLE_ALTERED } from "./stored-table.js";
 import {
   physicalName,
   physicalTable,
-  TABLE_ALTERED,
   type WriteInput,
   type Written,
   writeCursors,
@@ -39,6 +40,12 @@ function incrementalFailure(error: unknown): Reason | null {
     return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
   }
   return null;
+}
+
+/** True where the same tables hold what two layouts ask for. */
+function sameTables(one: Layout, other: Layout): boolean {
+  const columns = (layout: Layout) => [layout.columns, ...(layout.counted ?? []).map((table) => table.columns)];
+  return JSON.stringify(columns(one)) === JSON.stringify(columns(other));
 }
 
 /** The refresh of one view, from its windows to the commit. */
@@ -106,8 +113,7 @@ export class ViewWork {
     const { built, definition } = this.planned.view;
     if (reason?.code === "source_schema_changed") await requireSameColumns(this.computeInput(), reason);
     if (built === null) return this.build("recompute", reason);
-    const same = JSON.stringify(built.layout.columns) === JSON.stringify(definition.layout.columns);
-    if (!same) return this.build("recompute", reason);
+    if (!sameTables(built.layout, definition.layout)) return this.build("recompute", reason);
     // The same table may stand for other visible rows: another HAVING, another expression over the same state.
     const rebuilt = built.fingerprint !== definition.fingerprint;
     await computeRecompute(this.computeInput());
@@ -116,8 +122,10 @@ export class ViewWork {
   }
 
   private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
-    const rows = await physicalRows(this.computeInput());
-    const written = await writeNew(this.writeInput(strategy, reason, NO_TERMS), rows, this.planned.view.built);
+    const compute = this.computeInput();
+    const [rows, counted] = [await physicalRows(compute), countedRows(compute)];
+    const input = this.writeInput(strategy, reason, NO_TERMS);
+    const written = await writeNew(input, rows, counted, this.planned.view.built);
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
   }
 
@@ -191,11 +199,15 @@ export class ViewWork {
         delta: changed ? this.deltaName(source.defined.name) : null,
       });
     }
+    const physical = built?.table ?? physicalName(definition.name);
     return {
       session: this.context.session,
       definition,
       sources,
-      table: physicalTable(this.context.tables, built?.table ?? physicalName(definition.name)),
+      table: physicalTable(this.context.tables, physical),
+      counted: (definition.layout.counted ?? []).map((_, position) =>
+        physicalTable(this.context.tables, countedName(physical, position)),
+      ),
       instants: this.instants,
     };
   }
@@ -256,7 +268,10 @@ export class ViewWork {
     for (const name of this.deltas.keys()) {
       await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(this.deltaName(name))}`);
     }
-    await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(DIFFERENCE)}`);
+    const counted = (view.definition.layout.counted ?? []).map((_, position) => countedDifference(position));
+    for (const difference of [DIFFERENCE, ...counted]) {
+      await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(difference)}`);
+    }
     return {
       view: view.name,
       status: "refreshed",

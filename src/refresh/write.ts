@@ -5,14 +5,15 @@ import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
+import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
 import { isLimited, type Layout } from "../view/layout.js";
-import type { BuiltView, Progress, StateTables } from "../view/state.js";
-import { encode, visibleDelta, visibleSelect } from "../view/visible.js";
-import { DIFFERENCE } from "./difference.js";
+import { type BuiltView, countedName, type Progress, type StateTables } from "../view/state.js";
+import { visibleDelta, visibleSelect } from "../view/visible.js";
+import { countedDifference, DIFFERENCE } from "./difference.js";
+import { applyDifference, createTable, findVictims, type StoredTable } from "./stored-table.js";
 
-const VICTIMS = "ivm_victims";
 const KEPT = "ivm_kept";
 const q = quoteIdentifier;
 
@@ -65,17 +66,59 @@ export function physicalName(view: string): string {
   return `data_${view}`;
 }
 
-/** Creates the physical table from a SELECT of its rows and puts the user-facing view over it, in one commit. */
-export async function writeNew(input: WriteInput, rows: string, replaced: BuiltView | null): Promise<Written> {
+/** The physical table, and those beside it. */
+function storedTables(input: WriteInput, physical: string, rebuilt: boolean): [StoredTable, ...StoredTable[]] {
+  const { state, definition } = input;
+  const { layout, name: view } = definition;
+  // A group is found by its keys; a table that another definition filled may hold any rows.
+  const keysOf = (keys: readonly ColumnId[] | undefined): readonly ColumnId[] | undefined =>
+    rebuilt ? undefined : keys;
+  const main = {
+    view,
+    table: physicalTable(state, physical),
+    columns: layout.columns,
+    keys: keysOf(layout.groups?.keys),
+    difference: DIFFERENCE,
+    victims: "ivm_victims",
+  };
+  const beside = (layout.counted ?? []).map((counted, index) => ({
+    view,
+    table: physicalTable(state, countedName(physical, index)),
+    columns: counted.columns,
+    keys: keysOf([...(layout.groups?.keys ?? []), counted.id]),
+    difference: countedDifference(index),
+    victims: `ivm_victims_counted${index + 1}`,
+  }));
+  return [main, ...beside];
+}
+
+/** Drops the tables of counted values that the layout does not have any more. */
+async function dropCounted(input: WriteInput, replaced: BuiltView | null): Promise<void> {
+  const { session, state, definition } = input;
+  for (const position of (replaced?.layout.counted ?? []).keys()) {
+    if (position < (definition.layout.counted ?? []).length) continue;
+    const name = countedName(replaced?.table ?? "", position);
+    await session.run(`DROP TABLE IF EXISTS ${physicalTable(state, name)}`);
+  }
+}
+
+/** Creates the view's tables from SELECTs of their rows and puts the user-facing view over them, in one commit. */
+export async function writeNew(
+  input: WriteInput,
+  rows: string,
+  counted: readonly string[],
+  replaced: BuiltView | null,
+): Promise<Written> {
   const { session, state, definition } = input;
   const name = physicalName(definition.name);
   const table = physicalTable(state, name);
   const { layout } = definition;
   await keepVisible(input, replaced);
   return commit(input, async () => {
-    const columns = layout.columns.map((column) => `${q(column.name)} ${column.stored}`).join(", ");
-    await session.run(`CREATE OR REPLACE TABLE ${table} (${columns})`);
-    await session.run(`INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")} FROM (\n${rows}\n)`);
+    const [physical, ...beside] = storedTables(input, name, false);
+    await createTable(session, physical, rows);
+    for (const [index, stored] of beside.entries()) await createTable(session, stored, counted[index] ?? "");
+    await dropCounted(input, replaced);
     const counts = await countAgainstKept(input, replaced, table);
     await checkPrimaryKey(input, table, null);
     await logState(input, table);
@@ -85,27 +128,21 @@ export async function writeNew(input: WriteInput, rows: string, replaced: BuiltV
   });
 }
 
-/** Applies DIFFERENCE to the physical table, exactly: n copies in and n copies out. */
+/** Applies DIFFERENCE to the physical table, exactly: n copies in and n copies out; and to those beside it theirs. */
 export async function writeDifference(input: WriteInput, built: BuiltView, rebuilt: boolean): Promise<Written> {
   const { session, state, definition } = input;
   const table = physicalTable(state, built.table);
   const { layout } = definition;
-  const expected = await findVictims(input, table, rebuilt);
+  const tables: { stored: StoredTable; expected: bigint }[] = [];
+  for (const stored of storedTables(input, built.table, rebuilt)) {
+    tables.push({ stored, expected: await findVictims(session, stored) });
+  }
   // Behind a LIMIT, or where the definition changed, visible rows are no function of the physical difference.
   const whole = rebuilt || isLimited(layout);
   const counts = whole ? null : await visibleChange(input);
   if (whole) await keepVisible(input, built);
   return commit(input, async () => {
-    if (expected > 0n) {
-      const deleted = await session.change(
-        `DELETE FROM ${table} WHERE rowid IN (SELECT victim FROM temp.${q(VICTIMS)})`,
-      );
-      if (deleted !== expected) throw tableAltered(definition.name, expected, deleted);
-    }
-    await session.run(
-      `INSERT INTO ${table} SELECT ${layout.columns.map(encode).join(", ")}
-       FROM (SELECT *, unnest(range(${q(WEIGHT)})) FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0)`,
-    );
+    for (const { stored, expected } of tables) await applyDifference(session, stored, expected);
     const written = `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`;
     await checkPrimaryKey(input, table, whole ? null : written);
     if (counts !== null) {
@@ -143,48 +180,6 @@ async function logState({ log, definition }: WriteInput, table: string): Promise
   const rows = visibleSelect(definition.layout, table);
   await (log.mode === "begin" ? log.writeState(rows) : log.writeCatchUp(rows));
 }
-
-/** Finds the rows to delete by value, one for each copy that goes; gives how many there must be. */
-async function findVictims(input: WriteInput, table: string, rebuilt: boolean): Promise<bigint> {
-  const { session, definition } = input;
-  const { layout } = definition;
-  const weight = q(WEIGHT);
-  // A group is found by its keys; a table that another definition filled may hold any rows.
-  const keys = rebuilt ? undefined : layout.groups?.keys;
-  const match = layout.columns
-    .filter((column) => keys === undefined || keys.includes(column.id))
-    .map(
-      (column) =>
-        `${column.stored === column.type ? `present.${q(column.name)}` : `CAST(present.${q(column.name)} AS ${column.type})`} IS NOT DISTINCT FROM gone.${q(column.name)}`,
-    );
-  await session.run(`
-    CREATE OR REPLACE TEMP TABLE ${q(VICTIMS)} AS
-    SELECT victim FROM (
-      SELECT present.rowid AS victim, gone.copies, row_number() OVER (PARTITION BY gone.number) AS position
-      FROM ${table} AS present
-      JOIN (SELECT *, -${weight} AS copies, row_number() OVER () AS number FROM temp.${q(DIFFERENCE)} WHERE ${weight} < 0) AS gone
-        ON ${match.length === 0 ? "true" : match.join(" AND ")}
-    ) WHERE position <= copies`);
-  const row = await session.row<{ found: bigint; expected: bigint | null }>(`
-    SELECT (SELECT count(DISTINCT victim) FROM temp.${q(VICTIMS)}) AS found,
-           (SELECT CAST(-sum(${weight}) AS BIGINT) FROM temp.${q(DIFFERENCE)} WHERE ${weight} < 0) AS expected`);
-  const expected = row.expected ?? 0n;
-  if (row.found !== expected) throw tableAltered(definition.name, expected, row.found);
-  return expected;
-}
-
-function tableAltered(view: string, expected: bigint, found: bigint): RefreshError {
-  return new RefreshError(
-    TABLE_ALTERED,
-    `View ${view}: ${expected} rows had to go from its physical table, but ${found} were found. Something else has written to it.`,
-    {
-      subject: { view },
-      hint: "Only ducklake-ivm may write to the tables of its state schema; the next refresh rebuilds the view by difference.",
-    },
-  );
-}
-
-export const TABLE_ALTERED = "physical_table_altered";
 
 /** Visible rows that come and go, consolidated; physical rows can change without any visible change. */
 async function countVisible(input: WriteInput): Promise<{ inserted: bigint; deleted: bigint }> {

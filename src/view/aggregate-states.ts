@@ -223,7 +223,14 @@ export class StateBuilder {
   /** Undefined where distinct values would have to be counted and are not. */
   private values(call: AggregateCall, argument: Expression): Values | undefined {
     if (!call.distinct) return this.allValues(call, argument);
-    return undefined;
+    const type = this.argumentType(call);
+    if (this.options?.countDistinct !== true || type === undefined) return undefined;
+    const filter = call.filter ?? null;
+    const known = this.distinct.findIndex(
+      (value) => value.argument.sql === argument.sql && value.filter?.sql === filter?.sql,
+    );
+    const position = known >= 0 ? known : this.distinct.push({ id: `${call.id}.value`, type, argument, filter }) - 1;
+    return new Values(argument, filter, { position, id: this.distinct[position]?.id ?? "" });
   }
 
   private typeOf(call: AggregateCall): string {

@@ -8,7 +8,7 @@ import type { DefineAction, DefineOptions, DefineResult, ViewDefinition } from "
 import type { StoredDefinition } from "./definition.js";
 import { sameName } from "./names.js";
 import { prepareDefinitions } from "./prepare.js";
-import type { StateTables, StoredView } from "./state.js";
+import { countedName, type StateTables, type StoredView } from "./state.js";
 
 interface Change {
   readonly action: DefineAction;
@@ -178,7 +178,9 @@ async function writeChange(session: Session, tables: StateTables, schema: string
 async function dropView(session: Session, tables: StateTables, schema: string, view: StoredView): Promise<void> {
   if (view.built !== null) {
     await session.run(`DROP VIEW IF EXISTS ${quotePath([LAKE_NAME, schema, view.name])}`);
-    await session.run(`DROP TABLE IF EXISTS ${tables.table(view.built.table)}`);
+    const { table, layout } = view.built;
+    const counted = (layout.counted ?? []).map((_, position) => countedName(table, position));
+    for (const name of [table, ...counted]) await session.run(`DROP TABLE IF EXISTS ${tables.table(name)}`);
   }
   await session.run(`DELETE FROM ${tables.table("views")} WHERE name = $1`, [view.name]);
   await session.run(`DELETE FROM ${tables.table("progress")} WHERE view = $1`, [view.name]);

@@ -2,6 +2,7 @@ import {
   type Aggregate,
   type ColumnId,
   columnExpression,
+  expression,
   inputsOf,
   type NamedExpression,
   outputOf,
@@ -10,7 +11,16 @@ import {
 } from "../plan/relation.js";
 import { StateBuilder, type StateOptions } from "./aggregate-states.js";
 import type { TypedColumn, ViewPlan } from "./plan-view.js";
-import { type GroupState, HELPER_PREFIX, type PhysicalColumn, type StateColumns, storedName } from "./states.js";
+import {
+  both,
+  type CountedValue,
+  type DraftColumn,
+  type GroupState,
+  HELPER_PREFIX,
+  type PhysicalColumn,
+  type StateColumns,
+  storedName,
+} from "./states.js";
 
 /** What a view's physical table holds, and how the visible rows come from it. */
 export interface Layout {
@@ -30,13 +40,27 @@ export interface Layout {
    * physical rows from the sources. Null where groups are stored, or the visible rows themselves.
    */
   readonly rows: Relation | null;
+  /** Tables beside the physical one, for aggregates of distinct values; layouts of old have none. */
+  readonly counted?: readonly CountedTable[];
+}
+
+/** How many rows of each group have each value. */
+export interface CountedTable extends CountedValue {
+  /** The grouping keys, the value, and the number of its copies. */
+  readonly columns: readonly PhysicalColumn[];
+  readonly copies: ColumnId;
+  /** Gives the rows from the sources. */
+  readonly rows: Aggregate;
 }
 
 /** The name under which `Layout.visible` scans the physical table. */
 const DATA_SOURCE = "data";
 
 /** A layout without storage types, which need a connection to be found. */
-export type LayoutDraft = Omit<Layout, "columns"> & { readonly columns: readonly Omit<PhysicalColumn, "stored">[] };
+export interface LayoutDraft extends Omit<Layout, "columns" | "counted"> {
+  readonly columns: readonly DraftColumn[];
+  readonly counted?: readonly (Omit<CountedTable, "columns"> & { readonly columns: readonly DraftColumn[] })[];
+}
 
 /** One row a copy of each visible row. */
 export function bagLayout(columns: readonly TypedColumn[]): LayoutDraft {
@@ -46,9 +70,13 @@ export function bagLayout(columns: readonly TypedColumn[]): LayoutDraft {
 }
 
 /** The layout for a plan: groups with state where the top is an aggregate, else a bag of rows. */
-export function layoutOf(plan: ViewPlan, visible: readonly TypedColumn[]): LayoutDraft {
+export function layoutOf(
+  plan: ViewPlan,
+  visible: readonly TypedColumn[],
+  options: StateOptions = { countDistinct: true, foldFloats: false },
+): LayoutDraft {
   const top = peel(plan.relation);
-  if (top !== undefined) return groupLayout(plan, top, visible);
+  if (top !== undefined) return groupLayout(plan, top, visible, options);
   const limited = splitAtLimit(plan.relation);
   return limited === undefined ? bagLayout(visible) : limitLayout(plan, limited, visible);
 }
@@ -120,10 +148,10 @@ function peel(relation: Relation): Top | undefined {
     : { aggregate: below.aggregate, above: (input) => ({ ...relation, input: below.above(input) }) };
 }
 
-function groupLayout(plan: ViewPlan, top: Top, visible: readonly TypedColumn[]): LayoutDraft {
+function groupLayout(plan: ViewPlan, top: Top, visible: readonly TypedColumn[], options: StateOptions): LayoutDraft {
   const { aggregate } = top;
   const shown = shownNames(plan, visible, aggregate);
-  const states = buildStates(plan, aggregate, shown, { foldFloats: false, countDistinct: false });
+  const states = buildStates(plan, aggregate, shown, options);
   const { table, keys } = states;
   const outputs: NamedExpression[] = [
     ...keys.map((id) => ({ id, expression: columnExpression(id) })),
@@ -136,10 +164,35 @@ function groupLayout(plan: ViewPlan, top: Top, visible: readonly TypedColumn[]):
     output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
     groups: { keys, states: table.states, aggregate: { ...aggregate, calls: table.calls } },
     rows: null,
+    counted: states.distinct.map((value) => countedTable(plan, aggregate, value)),
   };
 }
 
+function countedTable(plan: ViewPlan, aggregate: Aggregate, value: CountedValue) {
+  const copies = `${value.id}.copies`;
+  const present = both(value.filter, expression`${value.argument} IS NOT NULL`);
+  const count = { id: copies, name: "count_star", arguments: [], distinct: false, ordered: false };
+  const rows: Aggregate = {
+    kind: "aggregate",
+    input: { kind: "filter", input: aggregate.input, predicate: present },
+    keys: [...aggregate.keys, { id: value.id, expression: value.argument }],
+    calls: [{ ...count, expression: expression`count(*)` }],
+  };
+  const keys = aggregate.keys.map(({ id }, index) => ({
+    id,
+    name: `key${index + 1}`,
+    type: plan.types[id] ?? "VARCHAR",
+  }));
+  const columns = [
+    ...keys,
+    { id: value.id, name: "value", type: value.type },
+    { id: copies, name: "copies", type: "BIGINT" },
+  ];
+  return { ...value, columns, copies, rows };
+}
+
 interface BuiltStates {
+  readonly distinct: readonly CountedValue[];
   readonly table: StateColumns;
   readonly keys: readonly ColumnId[];
   readonly values: readonly NamedExpression[];
@@ -162,7 +215,7 @@ function buildStates(
   // One aggregate that is read anew gives the others their values too.
   const reread = table.states.some((state) => state.rule.rule === "reread");
   if (reread && options !== null) return buildStates(plan, aggregate, shown, null);
-  return { table, keys, values };
+  return { table, keys, values, distinct: builder.distinct };
 }
 
 function dataScan(columns: readonly { readonly id: ColumnId; readonly name: string }[]): Scan {

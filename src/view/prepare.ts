@@ -16,7 +16,7 @@ import { bagLayout, type Layout, type LayoutDraft, layoutOf, limitsRows } from "
 import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { settleOrder } from "./settle.js";
-import { HELPER_PREFIX } from "./states.js";
+import { type DraftColumn, HELPER_PREFIX, type PhysicalColumn } from "./states.js";
 import { storageTypes } from "./storage-types.js";
 import { columnNames, replaceTime, usesTime } from "./time.js";
 
@@ -136,8 +136,7 @@ async function prepare(
   const timed = usesTime(settled, context.functions, columnNames(sources));
   const timeless = timed ? replaceTime(settled, columnRef([CLOCK]), columnNames(sources)) : settled;
   const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
-  const draft = plan === null ? bagLayout(columns) : layoutOf(plan, columns);
-  const layout = await store(session, draft, origin);
+  const layout = await layOut(session, plan, columns, origin);
   const printed = await printStatement(
     session,
     replaceSources(settled, (_, node) => node),
@@ -311,24 +310,53 @@ function checkPrimaryKey(definition: ViewDefinition, columns: readonly TypedColu
   });
 }
 
-async function store(session: Session, draft: LayoutDraft, origin: SqlOrigin): Promise<Layout> {
-  const stored = await storageTypes(
-    session,
-    draft.columns.map((column) => column.type),
+/** The layout with the types that the lake holds. Values that it can't hold are not counted. */
+async function layOut(
+  session: Session,
+  plan: ViewPlan | null,
+  columns: readonly TypedColumn[],
+  origin: SqlOrigin,
+): Promise<Layout> {
+  const draft = (countDistinct: boolean): LayoutDraft =>
+    plan === null ? bagLayout(columns) : layoutOf(plan, columns, { countDistinct, foldFloats: false });
+  const preferred = draft(true);
+  const counted = [];
+  for (const table of preferred.counted ?? []) {
+    const stored = await store(session, table.columns);
+    if (stored.refused !== null)
+      return { ...draft(false), columns: await required(session, draft(false), origin), counted: [] };
+    counted.push({ ...table, columns: stored.columns });
+  }
+  return { ...preferred, columns: await required(session, preferred, origin), counted };
+}
+
+/** @throws DefinitionError `type_refused`. */
+async function required(session: Session, draft: LayoutDraft, origin: SqlOrigin): Promise<readonly PhysicalColumn[]> {
+  const { columns, refused } = await store(session, draft.columns);
+  if (refused === null) return columns;
+  throw new DefinitionError(
+    "type_refused",
+    `View ${origin.view}: the lake can't hold the type ${refused.type} of column ${refused.name}.`,
+    {
+      subject: { ...subjectOf(origin), column: refused.name },
+      hint: "Cast the column to a type that Parquet has, for example VARCHAR.",
+    },
   );
-  const columns = draft.columns.map((column, index) => {
-    const storage = stored[index];
-    if (storage?.kind === "stored") return { ...column, stored: storage.type };
-    throw new DefinitionError(
-      "type_refused",
-      `View ${origin.view}: the lake can't hold the type ${column.type} of column ${column.name}.`,
-      {
-        subject: { ...subjectOf(origin), column: column.name },
-        hint: "Cast the column to a type that Parquet has, for example VARCHAR.",
-      },
-    );
-  });
-  return { ...draft, columns };
+}
+
+async function store(
+  session: Session,
+  columns: readonly DraftColumn[],
+): Promise<{ columns: readonly PhysicalColumn[]; refused: DraftColumn | null }> {
+  const types = await storageTypes(
+    session,
+    columns.map((column) => column.type),
+  );
+  const refused = columns.find((_, index) => types[index]?.kind !== "stored") ?? null;
+  return {
+    columns: columns.map((column, index) => ({ ...column, stored: types[index]?.type ?? column.type })),
+    refused,
+  };
 }
 
 function fingerprintOf(parts: readonly unknown[]): string {

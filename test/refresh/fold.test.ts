@@ -1,13 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { WEIGHT } from "../../src/catalog/source-delta.js";
 import { derive } from "../../src/delta/derive.js";
-import { atVersion } from "../../src/plan/relation.js";
-import { DIFFERENCE } from "../../src/refresh/difference.js";
+import { atVersion, type Relation } from "../../src/plan/relation.js";
+import { countedDifference, DIFFERENCE, presentRows } from "../../src/refresh/difference.js";
 import { foldGroups } from "../../src/refresh/fold.js";
 import { renderRelation } from "../../src/render/relation.js";
 import { quoteIdentifier } from "../../src/sql/quote.js";
 import { type Layout, layoutOf } from "../../src/view/layout.js";
 import type { ViewPlan } from "../../src/view/plan-view.js";
+import type { DraftColumn, PhysicalColumn } from "../../src/view/states.js";
 import { storageTypes } from "../../src/view/storage-types.js";
 import { decode, encode, visibleDelta, visibleSelect } from "../../src/view/visible.js";
 import { everyChange, TABLES } from "../delta/data.js";
@@ -25,24 +26,33 @@ interface Grouped {
 async function prepare(world: World, name: string, query: string): Promise<Grouped> {
   const plan = await world.planned(query);
   const draft = layoutOf(plan, await world.describe(query));
-  const types = await storageTypes(
-    world.session,
-    draft.columns.map((column) => column.type),
-  );
   const layout = {
     ...draft,
-    columns: draft.columns.map((column, index) => ({ ...column, stored: types[index]?.type ?? column.type })),
+    columns: await stored(world, draft.columns),
+    counted: await Promise.all(
+      (draft.counted ?? []).map(async (table) => ({ ...table, columns: await stored(world, table.columns) })),
+    ),
   };
   if (layout.groups === null) throw new Error(`${name} is not grouped`);
   return { name, query, plan, layout, groups: layout.groups };
 }
 
+async function stored(world: World, columns: readonly DraftColumn[]): Promise<PhysicalColumn[]> {
+  const types = await storageTypes(
+    world.session,
+    columns.map((column) => column.type),
+  );
+  return columns.map((column, index) => ({ ...column, stored: types[index]?.type ?? column.type }));
+}
+
 /** The physical rows at a version, evaluated from the tables. */
 function physical(world: World, view: Grouped, version: "old" | "new"): string {
-  const rows = renderRelation(atVersion(view.groups.aggregate, version), world.leaves);
-  const columns = view.layout.columns.map(
-    (column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`,
-  );
+  return rowsOf(world, view.groups.aggregate, view.layout.columns, version);
+}
+
+function rowsOf(world: World, relation: Relation, stored: readonly PhysicalColumn[], version: "old" | "new"): string {
+  const rows = renderRelation(atVersion(relation, version), world.leaves);
+  const columns = stored.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`);
   return `SELECT ${columns.join(", ")} FROM (${rows})`;
 }
 
@@ -52,6 +62,12 @@ async function errorsOf(world: World, view: Grouped): Promise<string[]> {
   const context = world.contextOf(plan);
   const encoded = layout.columns.map(encode).join(", ");
   await world.run(`CREATE OR REPLACE TEMP TABLE data AS SELECT ${encoded} FROM (${physical(world, view, "old")})`);
+  for (const [index, table] of (layout.counted ?? []).entries()) {
+    const rows = rowsOf(world, table.rows, table.columns, "old");
+    await world.run(
+      `CREATE OR REPLACE TEMP TABLE counted${index} AS SELECT ${table.columns.map(encode).join(", ")} FROM (${rows})`,
+    );
+  }
   const wrong: string[] = [];
   const compare = async (what: string, left: string, right: string, types: readonly string[]): Promise<void> => {
     const difference = await world.bagDifference(comparable(left, types), comparable(right, types), types.length);
@@ -63,7 +79,28 @@ async function errorsOf(world: World, view: Grouped): Promise<string[]> {
   await compare("the visible rows before", visibleSelect(layout, "temp.data"), reference.old, visible);
   if (derive(plan.relation, context).length === 0) return wrong;
 
-  await foldGroups({ session: world.session, layout, groups, plan, context, leaves: world.leaves, table: "temp.data" });
+  await foldGroups({
+    session: world.session,
+    layout,
+    groups,
+    plan,
+    context,
+    leaves: world.leaves,
+    table: "temp.data",
+    counted: (layout.counted ?? []).map((_, index) => `temp.counted${index}`),
+    view: view.name,
+  });
+  for (const [index, table] of (layout.counted ?? []).entries()) {
+    const change = `temp.${quoteIdentifier(countedDifference(index))}`;
+    const after = `SELECT *, 1 FROM (${presentRows(table, `temp.counted${index}`)}) UNION ALL FROM ${change}`;
+    const types = table.columns.map((column) => column.type);
+    await compare(
+      `the counted values ${index}`,
+      summed(after, types.length),
+      rowsOf(world, table.rows, table.columns, "new"),
+      types,
+    );
+  }
   const copies = `repeat_rows`;
   const decoded = layout.columns.map((column) => `${decode(column)} AS ${quoteIdentifier(column.name)}`).join(", ");
   const names = layout.columns.map((column) => quoteIdentifier(column.name)).join(", ");
@@ -115,6 +152,14 @@ const VIEWS = {
   DISTINCT: "SELECT DISTINCT b FROM t",
   HAVING: "SELECT a, sum(b) AS s FROM t GROUP BY a HAVING count(*) > 1 AND max(b) > 0",
   "expressions over aggregates": "SELECT a, sum(b) * 10 + count(*) AS x, max(b) - min(b) AS width FROM t GROUP BY a",
+  "distinct values":
+    "SELECT a, count(DISTINCT b), sum(DISTINCT b), avg(DISTINCT b), bit_xor(DISTINCT b), count(b), max(DISTINCT b) FROM t GROUP BY a",
+  "distinct values of several expressions and filters":
+    "SELECT a, count(DISTINCT b), count(DISTINCT b) FILTER (WHERE b > 1), sum(DISTINCT b % 2), count(DISTINCT b > 1), sum(DISTINCT b > 1), sum(b) FROM t GROUP BY a",
+  "distinct values without keys":
+    "SELECT count(DISTINCT b), sum(DISTINCT a), avg(DISTINCT b) FILTER (WHERE a > 1) FROM t",
+  "distinct values of a join":
+    "SELECT u.c, count(DISTINCT t.b), count(DISTINCT t.a), min(t.b) FROM t JOIN u ON t.a = u.a GROUP BY u.c",
   "what is read anew": "SELECT a, count(DISTINCT b), median(b), string_agg(b, ',' ORDER BY b) FROM t GROUP BY a",
   "what is read anew, without keys": "SELECT count(DISTINCT b), median(a) FROM t",
   "some that fold beside one that is read anew": "SELECT a, sum(b), max(b), count(DISTINCT b) FROM t GROUP BY a",

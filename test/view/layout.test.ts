@@ -93,16 +93,16 @@ describe("which states are kept for an aggregate", () => {
     ],
     ["the largest n are read anew", "max({t.b}, 3)", { type: "INTEGER[]", argumentType: "INTEGER" }, ["reread"]],
     [
-      "count of distinct values is read anew",
+      "count of distinct values is counted",
       "count({t.b})",
       { type: "BIGINT", argumentType: "INTEGER", distinct: true },
-      ["reread"],
+      ["count"],
     ],
     [
-      "sum of distinct values is read anew",
+      "sum of distinct values is summed",
       "sum({t.b})",
       { type: "HUGEINT", argumentType: "INTEGER", distinct: true },
-      ["reread"],
+      ["count", "sum"],
     ],
     [
       "an aggregate in an order is read anew",
@@ -116,6 +116,17 @@ describe("which states are kept for an aggregate", () => {
     const layout = new Calls().add("x", text, options).layout();
     // The number of rows of the group is always kept: it tells when the group is gone.
     expect(statesOf(layout)).toEqual(["rows", ...expected]);
+  });
+
+  test("where one aggregate is read anew, no states are kept for the others", () => {
+    const integer = { argumentType: "INTEGER" };
+    const layout = new Calls()
+      .add("x", "avg({t.b})", { type: "DOUBLE", ...integer })
+      .add("y", "median({t.b})", { type: "DOUBLE", ...integer })
+      .add("z", "count({t.b})", { type: "BIGINT", ...integer, distinct: true })
+      .layout();
+    expect(statesOf(layout)).toEqual(["rows", "reread", "reread", "reread"]);
+    expect(layout.counted).toEqual([]);
   });
 
   test("a filter goes into the state's rule and into its first value", () => {
@@ -168,6 +179,39 @@ describe("equal states are kept once", () => {
       .add("f", "sum({t.b})", { ...integer, filter: "{t.a} > 1" })
       .layout();
     expect(statesOf(layout)).toEqual(["rows", "count", "sum", "count", "sum", "count", "sum"]);
+  });
+
+  test("and the distinct values of one expression and filter are counted in one table", () => {
+    const distinct = { argumentType: "INTEGER", distinct: true };
+    const filter = "{t.a} > 1";
+    const layout = new Calls()
+      .add("n", "count({t.b})", { type: "BIGINT", ...distinct })
+      .add("s", "sum({t.b})", { type: "HUGEINT", ...distinct })
+      .add("m", "avg({t.b})", { type: "DOUBLE", ...distinct })
+      .add("f", "count({t.b})", { type: "BIGINT", ...distinct, filter })
+      .add("x", "max({t.b})", { type: "INTEGER", ...distinct })
+      .layout();
+    expect(statesOf(layout)).toEqual(["rows", "count", "sum", "count", "extreme"]);
+    expect(
+      layout.counted?.map((table) => [table.filter?.sql, table.columns.map(({ name, type }) => [name, type])]),
+    ).toEqual([
+      [
+        undefined,
+        [
+          ["key1", "INTEGER"],
+          ["value", "INTEGER"],
+          ["copies", "BIGINT"],
+        ],
+      ],
+      [
+        `"t.a" > 1`,
+        [
+          ["key1", "INTEGER"],
+          ["value", "INTEGER"],
+          ["copies", "BIGINT"],
+        ],
+      ],
+    ]);
   });
 
   test("and every column of the table has a name of its own", () => {

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Lake, open } from "../../src/index.js";
+import { tempLake } from "../setup/lake.js";
+
+/** The tables of counted values beside a view's physical table: made, changed, mended and dropped with the view. */
+const place = tempLake();
+let lake: Lake;
+let rows: (sql: string) => Promise<unknown[][]>;
+
+beforeAll(async () => {
+  lake = await open({ ...(await place).config, engine: { threads: 1 } });
+  const connection = await lake.connect();
+  rows = async (sql) => (await connection.runAndReadAll(sql)).getRowsJS() as unknown[][];
+  await rows("CREATE TABLE t(k INTEGER, v INTEGER)");
+  await rows("INSERT INTO t SELECT i % 3, i % 5 FROM range(30) r(i)");
+});
+
+afterAll(async () => {
+  await lake.close();
+  await (await place).cleanup();
+});
+
+const tables = async () =>
+  (
+    await rows(
+      "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'ivm' AND table_name LIKE '%_data_%' ORDER BY 1",
+    )
+  ).flat();
+
+const QUERY =
+  "SELECT k, count(DISTINCT v) AS n, sum(DISTINCT v) AS s, count(DISTINCT v) FILTER (WHERE v > 2) AS f FROM t GROUP BY k";
+
+async function refreshed(query: string): Promise<(string | null)[]> {
+  const result = await lake.refresh();
+  expect(result.views.flatMap((view) => (view.error === null ? [] : [view.error.message]))).toEqual([]);
+  expect(await rows("FROM main.v ORDER BY ALL")).toEqual(await rows(`${query} ORDER BY ALL`));
+  return result.views.map((view) => view.strategy);
+}
+
+test("a view's counted values are kept with it", async () => {
+  await lake.define([{ name: "v", sql: QUERY }]);
+  await refreshed(QUERY);
+  expect(await tables()).toEqual(["counted1_data_v", "counted2_data_v"]);
+  expect(await rows("FROM ivm.counted1_data_v ORDER BY ALL LIMIT 2")).toEqual([
+    [0, 0, 2n],
+    [0, 1, 2n],
+  ]);
+  await rows("DELETE FROM t WHERE k = 0 AND v = 1");
+  await rows("INSERT INTO t VALUES (0, 9), (NULL, 9), (NULL, 9), (7, NULL)");
+  expect(await refreshed(QUERY)).toEqual(["incremental"]);
+  expect(await rows("SELECT * FROM ivm.counted1_data_v WHERE value IN (1, 9) ORDER BY ALL")).toEqual([
+    [0, 9, 1n],
+    [1, 1, 2n],
+    [2, 1, 2n],
+    [null, 9, 2n],
+  ]);
+  expect((await lake.explain("v")).plan?.children[0]?.strategy ?? (await lake.explain("v")).plan?.strategy).toMatch(
+    /distinct values counted/,
+  );
+});
+
+test("counts that something else has altered are mended by a recompute", async () => {
+  await rows("DELETE FROM ivm.counted1_data_v WHERE key1 = 1 AND value = 2");
+  await rows("DELETE FROM t WHERE k = 1 AND v = 2");
+  expect(await refreshed(QUERY)).toEqual(["recompute"]);
+  await rows("INSERT INTO t VALUES (1, 2)");
+  expect(await refreshed(QUERY)).toEqual(["incremental"]);
+});
+
+test("a definition with other distinct values has other tables", async () => {
+  const one = "SELECT k, count(DISTINCT v % 2) AS n FROM t GROUP BY k";
+  await lake.define([{ name: "v", sql: one }]);
+  await refreshed(one);
+  expect(await tables()).toEqual(["counted1_data_v"]);
+  await rows("INSERT INTO t VALUES (5, 1), (5, 3)");
+  expect(await refreshed(one)).toEqual(["incremental"]);
+
+  // The same columns, other rows.
+  const other = "SELECT k, count(DISTINCT v % 2) FILTER (WHERE v > 2) AS n FROM t GROUP BY k";
+  await lake.define([{ name: "v", sql: other }]);
+  await refreshed(other);
+  await rows("DELETE FROM t WHERE v = 3");
+  expect(await refreshed(other)).toEqual(["incremental"]);
+});
+
+test("values that the lake can't hold are read anew", async () => {
+  const unions = "SELECT k, count(DISTINCT union_value(n := v)) AS n FROM t GROUP BY k";
+  await lake.define([{ name: "v", sql: unions }]);
+  await refreshed(unions);
+  expect(await tables()).toEqual([]);
+});
+
+test("the tables go with the view", async () => {
+  await lake.define([{ name: "v", sql: QUERY }]);
+  await refreshed(QUERY);
+  expect(await tables()).toHaveLength(2);
+  await lake.define([], { drop: true });
+  expect(await tables()).toEqual([]);
+});
