@@ -57,6 +57,11 @@ export interface LogConfig {
   readonly graceMs?: number;
   /** Bytes that a file of a base should have. Default 128 MiB. */
   readonly fileBytes?: number;
+  /**
+   * Keep the changes of base tables as well, so that views catch up from the log where the lake's own snapshots were
+   * expired. Default false.
+   */
+  readonly sources?: boolean;
   /** `auto` compacts after a refresh when it is due, `manual` only on request. Default `auto`. */
   readonly compact?: "auto" | "manual";
 }
@@ -86,6 +91,12 @@ export interface Reason {
 
 export type Strategy = "initial" | "incremental" | "recompute";
 
+/**
+ * How a source's delta was read: from the lake's change feed, as the difference of two reads, or from the source's log
+ * because the snapshot of the cursor was expired.
+ */
+export type DeltaMethod = "feed" | "difference" | "log";
+
 export interface SourceResult {
   readonly source: string;
   /** Cursor before the run; null at the first build. */
@@ -93,7 +104,7 @@ export interface SourceResult {
   readonly to: bigint;
   readonly changed: boolean;
   /** How the source's delta was read, for changed sources of an incremental refresh. */
-  readonly delta?: "feed" | "difference";
+  readonly delta?: DeltaMethod;
   /** Why the difference of two reads was taken instead of the feed. */
   readonly deltaReason?: Reason;
 }

@@ -2,7 +2,7 @@ import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
-import type { Reason } from "../types.js";
+import type { DeltaMethod, Reason } from "../types.js";
 import { countAt, type TableName, tableAtVersion } from "./tables.js";
 
 /** The weight column of every delta that is kept in a temporary table. */
@@ -24,7 +24,7 @@ export interface SourceDeltaRequest {
 
 export interface SourceDelta {
   readonly rows: bigint;
-  readonly method: "feed" | "difference";
+  readonly method: DeltaMethod;
   readonly reason: Reason | null;
   /** Rows of the table at the end of the window. */
   readonly sourceRows: bigint;

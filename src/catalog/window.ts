@@ -26,6 +26,9 @@ export type WindowState =
   | { readonly kind: "rebuild"; readonly reason: Reason }
   | { readonly kind: "missing" };
 
+/** The code of a window whose first snapshot is gone. */
+export const CURSOR_EXPIRED = "cursor_expired";
+
 export async function inspectWindow(
   session: Session,
   engine: Engine,
@@ -49,7 +52,7 @@ export async function inspectWindow(
   }
   if (quiet && !changes.incomplete) return { kind: "unchanged" };
   if (!(await existingSnapshots(session, engine, [from])).has(from)) {
-    return rebuild("cursor_expired", `snapshot ${from}, up to which ${nameOf(request)} was consumed, was expired`);
+    return rebuild(CURSOR_EXPIRED, `snapshot ${from}, up to which ${nameOf(request)} was consumed, was expired`);
   }
   const before = await tableAt(session, engine, request.table, from);
   const changed = changedColumn(before, current, request.columns);

@@ -2,7 +2,8 @@ import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
 import type { CompactedLog } from "../types.js";
 import { heldPositions } from "./consumers.js";
-import { consolidate, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import { beginningOf, consolidate, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import { sourceOfLog } from "./names.js";
 import { type CompactionStep, nextStep } from "./policy.js";
 import { storedRows } from "./read.js";
 import { insertEntries, type LogState, type NewEntry, readLog, readLogs, retireEntries } from "./registry.js";
@@ -20,12 +21,10 @@ async function runStep(
   state: LogState,
   step: CompactionStep,
 ): Promise<readonly NewEntry[]> {
-  const { tables, store } = root;
+  const { tables } = root;
   const { log, epoch, schema } = state;
   const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId };
-  await consolidate(session, state.schema, storedRows(store, state.schema, step.entries));
   const written = await writeStep(files, step);
-  await dropConsolidated(session);
   await session.transaction(async () => {
     const now = await readLog(session, tables, state.log);
     // Rows that are updated in place by every compaction of the log and by every consumer that moves: of two at once,
@@ -65,14 +64,25 @@ async function writeStep(files: FileContext, step: CompactionStep): Promise<read
       .map((entry) => entry.createdAt)
       .sort()
       .at(-1) ?? new Date().toISOString();
+  // Nobody asks for the state of a base table, which the lake itself has: its old windows are dropped.
+  if (step.kind === "fold" && sourceOfLog(files.log) !== undefined) {
+    return [{ ...beginningOf(files, step.at), createdAt }];
+  }
+  await consolidate(files.session, files.schema, storedRows(files.store, files.schema, step.entries));
+  const written = await writeConsolidated(files, step);
+  await dropConsolidated(files.session);
+  return written.map((entry) => ({ ...entry, createdAt }));
+}
+
+async function writeConsolidated(files: FileContext, step: CompactionStep): Promise<readonly NewEntry[]> {
   if (step.kind === "fold") {
-    const level = Math.max(0, ...step.entries.filter((entry) => entry.kind === "base").map((entry) => entry.level)) + 1;
-    return (await writeBase(files, step.at, level)).map((entry) => ({ ...entry, createdAt }));
+    const levels = step.entries.filter((entry) => entry.kind === "base").map((entry) => entry.level);
+    return writeBase(files, step.at, Math.max(0, ...levels) + 1);
   }
   const [first, last] = [step.entries[0], step.entries.at(-1)];
   if (first?.from === undefined || first.from === null || last === undefined)
     throw new TypeError("a merge needs windows");
-  return [{ ...(await writeSegment(files, first.from, last.to, step.level)), createdAt }];
+  return [await writeSegment(files, first.from, last.to, step.level)];
 }
 
 /**

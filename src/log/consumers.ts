@@ -1,6 +1,7 @@
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, LakeError } from "../errors.js";
 import type { ConsumerStatus, Retention } from "../types.js";
+import { sourceOfLog } from "./names.js";
 import type { LogEntry, LogState } from "./registry.js";
 import { readLog } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -170,7 +171,7 @@ export function lagOf(consumer: Consumer, state: LogState, maxLag: Retention, no
     windows: next.length,
     rows: next.reduce((sum, entry) => sum + entry.rows, 0n),
     lagMs: first === undefined ? null : Math.max(0, now.getTime() - Date.parse(first.createdAt)),
-    held: isHeld(consumer, state, next, maxLag, now),
+    held: isHeld(consumer.position ?? state.end, state, next, maxLag, now),
     reset: false,
   };
 }
@@ -182,18 +183,37 @@ function pending(consumer: Consumer, state: LogState): readonly LogEntry[] | und
   return changesBetween(state, consumer.position, undefined).entries;
 }
 
-function isHeld(consumer: Consumer, state: LogState, next: readonly LogEntry[], maxLag: Retention, now: Date): boolean {
+function isHeld(position: bigint, state: LogState, next: readonly LogEntry[], maxLag: Retention, now: Date): boolean {
   const [first] = next;
-  if (first === undefined || consumer.position === null) return true;
-  if ("snapshots" in maxLag) return state.end - consumer.position <= maxLag.snapshots;
+  if (first === undefined) return true;
+  if ("snapshots" in maxLag) return state.end - position <= maxLag.snapshots;
   return now.getTime() - Date.parse(first.createdAt) <= maxLag.milliseconds;
 }
 
-/** Positions that compaction must leave as they are: those of consumers that do not lag too far behind. */
+/**
+ * Positions that compaction must leave as they are: those of consumers that do not lag too far behind, and in the log
+ * of a base table the cursors of the views that read it.
+ */
 export async function heldPositions(session: Session, root: LogRoot, state: LogState): Promise<bigint[]> {
+  const source = sourceOfLog(state.log);
+  if (source !== undefined) return heldCursors(session, root, state, source);
   const consumers = await listConsumers(session, root);
   return consumers
     .filter((consumer) => consumer.log === state.log)
     .filter((consumer) => lagOf(consumer, state, root.maxLag, new Date()).held)
     .flatMap((consumer) => (consumer.position === null ? [] : [consumer.position]));
+}
+
+async function heldCursors(session: Session, root: LogRoot, state: LogState, source: string): Promise<bigint[]> {
+  const cursors = await session.rows<{ position: bigint }>(
+    `SELECT DISTINCT snapshot AS "position" FROM ${root.tables.table("cursors")} WHERE source = $1`,
+    [source],
+  );
+  return cursors
+    .map((cursor) => cursor.position)
+    .filter((position) => positionsOf(state).includes(position))
+    .filter((position) => {
+      const next = changesBetween(state, position, undefined).entries;
+      return isHeld(position, state, next, root.maxLag, new Date());
+    });
 }

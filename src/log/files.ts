@@ -108,6 +108,12 @@ export async function writeBase(context: FileContext, at: bigint, level: number)
   return entries;
 }
 
+/** The position that a log begins at, where nothing before it is kept. */
+export function beginningOf(context: FileContext, at: bigint): NewEntry {
+  const nothing = { file: null, rows: 0n, bytes: 0n, least: null, greatest: null };
+  return { ...commonOf(context), kind: "base", from: null, to: at, level: 0, part: 0, ...nothing };
+}
+
 export async function dropConsolidated(session: Session): Promise<void> {
   await session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(ROWS)}`);
 }

@@ -2,6 +2,19 @@ import { createHash } from "node:crypto";
 
 /** The names of a log's objects, relative to the log root. */
 
+/** Logs of base tables stand beside those of views under names that no view can have. */
+export const SOURCE_LOG_PREFIX = "source:";
+
+/** @param source the table as `schema.table`. */
+export function sourceLog(source: string): string {
+  return `${SOURCE_LOG_PREFIX}${source}`;
+}
+
+/** The table of a source's log; undefined for the log of a view. */
+export function sourceOfLog(log: string): string | undefined {
+  return log.startsWith(SOURCE_LOG_PREFIX) ? log.slice(SOURCE_LOG_PREFIX.length) : undefined;
+}
+
 /**
  * A view's folder. Letters, digits, `-` and `_` stand for themselves and every other byte of UTF-8 as `%XX`, so that
  * no name can leave the root or mean something to a file system. Names compare without case, and so do some file

@@ -4,6 +4,7 @@ import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import type { LogEntry } from "./registry.js";
 import { columnNames, decodedColumns, keyOrder, type LogColumn, type LogSchema } from "./schema.js";
 import type { ObjectStore } from "./store.js";
+import type { LogRead } from "./window.js";
 
 /** One key, or a part of it: columns and their values as text that DuckDB casts; null for NULL. */
 export type KeyFilter = Readonly<Record<string, string | null>>;
@@ -42,6 +43,25 @@ export function decodedRows(
   if (as === "changes") return `SELECT ${decodedColumns(schema)}, ${weight} FROM (${consolidated}) AS encoded ${order}`;
   const copies = `SELECT *, unnest(range(${weight})) FROM (${consolidated})`;
   return `SELECT ${decodedColumns(schema)} FROM (${copies}) AS encoded ${order}`;
+}
+
+/** Fills a temporary table with the consolidated changes of some columns, and answers how many rows that are. */
+export async function loadLoggedDelta(
+  session: Session,
+  store: ObjectStore,
+  schema: LogSchema,
+  read: LogRead,
+  columns: readonly string[],
+  target: string,
+  weight: string,
+): Promise<bigint> {
+  const [list, from, to] = [columns.map(quoteIdentifier), quoteIdentifier(schema.weight), quoteIdentifier(weight)];
+  const decoded = `SELECT ${decodedColumns(schema)}, ${from} FROM (${storedRows(store, schema, read.entries)})`;
+  await session.run(`
+    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS
+    SELECT ${[...list, `CAST(sum(${from}) AS BIGINT) AS ${to}`].join(", ")} FROM (${decoded})
+    ${list.length === 0 ? "" : `GROUP BY ${list.map((_, index) => index + 1).join(", ")}`} HAVING sum(${from}) <> 0`);
+  return (await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(target)}`)).n;
 }
 
 /**

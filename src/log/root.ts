@@ -24,6 +24,8 @@ export class LogRoot {
   readonly graceMs: number;
   readonly fileBytes: number;
   readonly compact: "auto" | "manual";
+  /** True where the deltas of base tables are kept as well. */
+  readonly sources: boolean;
   private readonly queue = pLimit(1);
 
   private constructor(
@@ -37,6 +39,7 @@ export class LogRoot {
     this.graceMs = config.graceMs ?? DEFAULTS.graceMs;
     this.fileBytes = config.fileBytes ?? DEFAULTS.fileBytes;
     this.compact = config.compact ?? DEFAULTS.compact;
+    this.sources = config.sources ?? false;
     if (!Number.isInteger(this.fanOut) || this.fanOut < 2) {
       throw new ConfigError("log_fan_out", "The log's fan-out must be a whole number of at least 2.", {
         hint: "Leave it out for 8.",

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
+import type { TypedColumn } from "../view/plan-view.js";
 import { storageTypes } from "../view/storage-types.js";
 
 /** A column of a log's files. */
@@ -27,20 +28,38 @@ export interface LogSchema {
 }
 
 /** The log schema of a view's visible rows. */
-export async function logSchema(session: Session, definition: StoredDefinition): Promise<LogSchema> {
-  const types = definition.columns.map((column) => column.type);
+export function logSchema(session: Session, definition: StoredDefinition): Promise<LogSchema> {
+  return makeSchema(session, definition.columns, keyOf(definition), []);
+}
+
+/**
+ * The log schema of a base table, whose rows have no key that the lake would know of.
+ * @param identity the table and its columns as the catalog knows them: another table under the name is another log.
+ */
+export function sourceLogSchema(
+  session: Session,
+  columns: readonly TypedColumn[],
+  identity: readonly string[],
+): Promise<LogSchema> {
+  return makeSchema(session, columns, { key: columns.map((column) => column.name), keyKind: "all" }, identity);
+}
+
+async function makeSchema(
+  session: Session,
+  typed: readonly TypedColumn[],
+  { key, keyKind }: Pick<LogSchema, "key" | "keyKind">,
+  identity: readonly string[],
+): Promise<LogSchema> {
+  const types = typed.map((column) => column.type);
   const storage = await session.remember(`log types ${types.join("\n")}`, () => storageTypes(session, types));
-  const columns = definition.columns.map(({ name, type }, index) => {
+  const columns = typed.map(({ name, type }, index) => {
     const found = storage[index];
     return { name, type, stored: found?.kind === "stored" ? found.type : "VARCHAR" };
   });
-  const { key, keyKind } = keyOf(definition);
   const taken = new Set(columns.map((column) => column.name.toLowerCase()));
   const weight = taken.has("weight") ? "_ivm_weight" : "weight";
-  const fingerprint = createHash("sha256")
-    .update(JSON.stringify([columns, key, weight]))
-    .digest("hex")
-    .slice(0, 16);
+  const parts = [columns, key, weight, ...identity];
+  const fingerprint = createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
   return { columns, key, keyKind, weight, fingerprint };
 }
 

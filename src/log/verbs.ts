@@ -5,6 +5,7 @@ import type { CompactOptions, CompactResult, ConsumerStatus, LogOptions, SweepOp
 import { compactLogs } from "./compact.js";
 import { consumerChanges, lagOf, listConsumers, requireConsumer, requireLogState } from "./consumers.js";
 import { publishManifest } from "./manifest.js";
+import { sourceOfLog } from "./names.js";
 import type { KeyFilter } from "./read.js";
 import { type LogState, readLogs } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -33,6 +34,12 @@ export async function openRows(
     );
   }
   const state = await requireLogState(session, root, log);
+  if (what === "state" && sourceOfLog(log) !== undefined) {
+    throw new ConfigError("log_of_source", `${log} is the log of a base table, which holds changes only.`, {
+      subject: { table: sourceOfLog(log) ?? log },
+      hint: "Read the table itself with AT (VERSION => n).",
+    });
+  }
   const read = what === "state" ? stateAt(state, options.at) : changesOf(state, options, consumer);
   return LogRows.open(session, root, state, read, (options.keys ?? []).map(asText));
 }

@@ -79,6 +79,7 @@ const schema = z.strictObject({
     fan_out: positiveInteger.refine((value) => value >= 2, "must be at least 2").optional(),
     grace: period.optional(),
     file_size: bytes.optional(),
+    sources: flag.optional(),
     compact: z.enum(["auto", "manual"], { error: expectedOneOf("auto", "manual") }).optional(),
   }),
   engine: section({
@@ -101,7 +102,7 @@ const HELP: ShapeHelp = {
     views: "Name the folder with the view files; by default it is views.",
     schema: "Name the schema of the user-facing views; by default it is main.",
     state_schema: "Name the schema of this tool's own tables; by default it is ivm.",
-    log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size" and "compact".',
+    log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size", "sources" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
     "lake.catalog": 'Write a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…".',
     "lake.data_path": "Write a folder or s3://bucket/prefix, or leave it out for a lake that exists.",
@@ -117,6 +118,7 @@ const HELP: ShapeHelp = {
     "log.fan_out": "Write how many windows one merge makes one, at least 2; by default it is 8.",
     "log.grace": "Write a length of time, for example 1h.",
     "log.file_size": "Write a size, for example 128MB.",
+    "log.sources": "Write true to keep the changes of base tables too.",
     "log.compact": "Write auto or manual; by default it is auto.",
     "engine.extension_directory": "Name a folder with DuckDB extension files.",
     "engine.threads": "Write the number of threads that DuckDB may use.",
@@ -201,7 +203,16 @@ class ConfigBuilder {
   }
 
   #log(): LogConfig {
-    const { path, keep, max_lag: maxLag, fan_out: fanOut, grace, file_size: fileBytes, compact } = this.values.log;
+    const {
+      path,
+      keep,
+      max_lag: maxLag,
+      fan_out: fanOut,
+      grace,
+      file_size: fileBytes,
+      sources,
+      compact,
+    } = this.values.log;
     return {
       ...defined("path", this.#resolved(["log", "path"], path, resolveLocation)),
       ...defined("keep", keep),
@@ -209,6 +220,7 @@ class ConfigBuilder {
       ...defined("fanOut", fanOut),
       ...defined("graceMs", grace),
       ...defined("fileBytes", fileBytes),
+      ...defined("sources", sources),
       ...defined("compact", compact),
     };
   }

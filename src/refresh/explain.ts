@@ -43,6 +43,7 @@ function runSources(planned: PlannedView): RunSource[] {
     from: source.from ?? source.to,
     to: source.to,
     delta: source.state.kind === "unchanged" ? null : `ivm_delta_${index + 1}`,
+    oldLost: source.logged !== null,
   }));
 }
 
@@ -63,7 +64,10 @@ function explainTerms(
       return { source: scan.source, alias: scan.alias, status: "skipped", reason: `unchanged in ${window}`, sql: null };
     }
     const own = terms.filter((term) => term.occurrences.includes(scan.occurrence));
-    const how = source.state.kind === "rebuild" ? source.state.reason.text : `read by ${methodOf(source.state)}`;
+    const how =
+      source.state.kind === "rebuild"
+        ? source.state.reason.text
+        : `read by ${source.logged === null ? methodOf(source.state) : "the source's log"}`;
     const reason = `changed in ${window}, ${how}`;
     return { source: scan.source, alias: scan.alias, status: "ran", reason, sql: sqlOf(own) };
   });

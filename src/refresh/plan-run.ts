@@ -1,11 +1,13 @@
 import { ChangeHistory, commitTime, currentSnapshot, requireSnapshot } from "../catalog/snapshots.js";
 import { type TableName, tableAt } from "../catalog/tables.js";
-import { inspectWindow, type WindowState } from "../catalog/window.js";
+import { CURSOR_EXPIRED, inspectWindow, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { InternalError, RefreshError } from "../errors.js";
-import { readLogs } from "../log/registry.js";
+import { sourceLog, sourceOfLog } from "../log/names.js";
+import { type LogState, readLogs } from "../log/registry.js";
 import type { LogRoot } from "../log/root.js";
+import { changesBetween, type LogRead, positionsOf } from "../log/window.js";
 import { readsClock, scansOf } from "../plan/relation.js";
 import type { Reason, Strategy } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
@@ -22,8 +24,8 @@ export interface RunContext {
   readonly tables: StateTables;
   /** Where change logs are kept; undefined where none are. */
   readonly logs: LogRoot | undefined;
-  /** The snapshots that the logs have come to, by view. */
-  readonly logEnds: ReadonlyMap<string, bigint>;
+  /** The change logs that the lake has, by name. */
+  readonly logStates: ReadonlyMap<string, LogState>;
   readonly state: State;
   readonly history: ChangeHistory;
   readonly horizon: bigint;
@@ -67,18 +69,20 @@ async function readRun(
   if (toSnapshot !== undefined) await requireSnapshot(session, engine, toSnapshot);
   const instant = await commitTime(session, engine, horizon);
   const state = await tables.read(session);
-  const logEnds = new Map<string, bigint>();
-  if (logs !== undefined && state.layout >= LAYOUT_WITH_LOGS) {
-    for (const { log, end } of (await readLogs(session, tables)).values()) logEnds.set(log, end);
-  }
-  const [oldest = present] = state.cursors.map((cursor) => cursor.snapshot).sort((a, b) => (a < b ? -1 : 1));
+  const hasLogs = logs !== undefined && state.layout >= LAYOUT_WITH_LOGS;
+  const logStates = hasLogs ? await readLogs(session, tables) : new Map<string, LogState>();
+  // The logs of base tables go on from where they ended.
+  const ends = [...logStates.values()].filter(({ log }) => sourceOfLog(log) !== undefined).map(({ end }) => end);
+  const [oldest = present] = [...state.cursors.map((cursor) => cursor.snapshot), ...ends].sort((a, b) =>
+    a < b ? -1 : 1,
+  );
   const history = await ChangeHistory.read(session, oldest, present);
   return {
     session,
     engine,
     tables,
     logs,
-    logEnds,
+    logStates,
     state,
     history,
     horizon,
@@ -100,6 +104,8 @@ export interface PlannedSource {
   /** The table that the cursor will stand on. */
   readonly identity: { readonly id: bigint; readonly uuid: string };
   readonly state: WindowState;
+  /** Set where the cursor's snapshot was expired and the source's log tells what came since. */
+  readonly logged: { readonly state: LogState; readonly read: LogRead } | null;
 }
 
 export interface PlannedView {
@@ -177,13 +183,34 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
   const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
   if (cursor === undefined) {
     const identity = await identify(run, view, defined, place);
-    return { ...base, identity, from: null, state: { kind: "changed", method: "difference", reason: null } };
+    const state = { kind: "changed", method: "difference", reason: null } as const;
+    return { ...base, identity, from: null, state, logged: null };
   }
-  const state = await sourceState(run, view, defined, place, cursor);
+  const found = await sourceState(run, view, defined, place, cursor);
+  const logged = loggedWindow(run, defined, cursor, found);
+  const state = logged === null ? found : changedByLog(found);
   if (state.kind === "missing") throw missing(view, defined, place.to);
   const kept = { id: cursor.tableId, uuid: cursor.tableUuid };
   const identity = state.kind === "rebuild" ? await identify(run, view, defined, place) : kept;
-  return { ...base, identity, from: cursor.snapshot, state };
+  return { ...base, identity, from: cursor.snapshot, state, logged };
+}
+
+/** The window in the source's log, where the cursor's own snapshot was expired; null where that does not help. */
+function loggedWindow(
+  run: RunContext,
+  defined: DefinedSource,
+  cursor: Cursor,
+  state: WindowState,
+): PlannedSource["logged"] {
+  if (state.kind !== "rebuild" || state.reason.code !== CURSOR_EXPIRED || defined.kind !== "table") return null;
+  const log = run.logStates.get(sourceLog(defined.name));
+  if (log === undefined || log.end !== run.horizon || !positionsOf(log).includes(cursor.snapshot)) return null;
+  return { state: log, read: changesBetween(log, cursor.snapshot, undefined) };
+}
+
+function changedByLog(state: WindowState): WindowState {
+  const reason = state.kind === "rebuild" ? state.reason : null;
+  return { kind: "changed", method: "difference", reason };
 }
 
 async function sourceState(

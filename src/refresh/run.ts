@@ -3,6 +3,9 @@ import { existingSnapshots } from "../catalog/snapshots.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConflictError, InterruptedError, RefreshError } from "../errors.js";
 import { finishLogs } from "../log/finish.js";
+import { sourceOfLog } from "../log/names.js";
+import { readLogs } from "../log/registry.js";
+import type { LogRoot } from "../log/root.js";
 import { hasLimit } from "../sql/ast.js";
 import type { RefreshOptions, RefreshResult, ViewResult } from "../types.js";
 import { isLimited } from "../view/layout.js";
@@ -10,6 +13,7 @@ import type { StoredView } from "../view/state.js";
 import { statementOf } from "./compute.js";
 import { selectViews, upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
+import { recordSources } from "./record-sources.js";
 import { dryResult, failure, unchanged } from "./results.js";
 import { ViewWork } from "./view-work.js";
 
@@ -18,6 +22,9 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
   const startedAt = performance.now();
   const runId = randomUUID();
   let run = await start();
+  if (run.logs?.sources === true && options.dryRun !== true) {
+    run = await recorded(start, run, run.logs, runId, options);
+  }
   const { horizon } = run;
   const views = selectViews(run.state.views, options.views);
   const results: ViewResult[] = [];
@@ -51,10 +58,30 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
           run.session,
           run.logs,
           runId,
-          views.map((view) => view.name),
+          [
+            ...views.map((view) => view.name),
+            ...[...run.logStates.keys()].filter((log) => sourceOfLog(log) !== undefined),
+          ],
           { changed: status !== "unchanged", signal: options.signal },
         );
   return { runId, horizon, status, elapsedMs: performance.now() - startedAt, views: results, warnings };
+}
+
+/** Records what changed in base tables, and takes note of it. */
+async function recorded(
+  start: () => Promise<RunContext>,
+  run: RunContext,
+  root: LogRoot,
+  runId: string,
+  options: RefreshOptions,
+): Promise<RunContext> {
+  const record = async (attempt: number): Promise<RunContext> => {
+    const { horizon } = run;
+    const present = attempt === 1 ? run : { ...(await start()), horizon };
+    await recordSources(present, root, runId);
+    return { ...present, logStates: await readLogs(present.session, present.tables) };
+  };
+  return retryConflicts(record, () => run.engine.reattach(run.session), options.signal);
 }
 
 function aborted(options: RefreshOptions): boolean {
@@ -134,7 +161,7 @@ function readsLimits(planned: PlannedView): boolean {
 
 /** True where the view stands elsewhere than its change log, or has none yet. */
 function lacksLog(run: RunContext, { view, progress }: PlannedView): boolean {
-  return run.logs !== undefined && view.built !== null && run.logEnds.get(view.name) !== progress.horizon;
+  return run.logs !== undefined && view.built !== null && run.logStates.get(view.name)?.end !== progress.horizon;
 }
 
 async function hasExpiredCursor(run: RunContext, planned: PlannedView): Promise<boolean> {

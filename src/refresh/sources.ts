@@ -24,6 +24,8 @@ export interface RunSource {
   readonly to: bigint;
   /** The temporary table with the source's delta; null where it did not change. */
   readonly delta: string | null;
+  /** True where the state before the window can't be read: its snapshot was expired. */
+  readonly oldLost: boolean;
 }
 
 /** The times that a run pins for definitions that ask for it, as text with a time zone. */
@@ -35,6 +37,17 @@ function sourceRows(source: RunSource, version: bigint): string {
   return source.layout === null ? table : `(${visibleSelect(source.layout, table)})`;
 }
 
+/** A source's rows as they were at an expired snapshot: what is there now without what the log says came since. */
+function rowsBefore(columns: readonly string[], table: string, delta: string): string {
+  const list = columns.length === 0 ? "1" : columns.join(", ");
+  const weight = quoteIdentifier(WEIGHT);
+  return `SELECT ${list} FROM (
+    SELECT ${[...columns, `unnest(range(${weight}))`].join(", ")} FROM (
+      SELECT ${[...columns, `CAST(sum(${weight}) AS BIGINT) AS ${weight}`].join(", ")}
+      FROM (SELECT ${[...columns, `1 AS ${weight}`].join(", ")} FROM ${table} UNION ALL SELECT ${[...columns, `-${weight}`].join(", ")} FROM ${delta})
+      ${columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`} HAVING sum(${weight}) > 0))`;
+}
+
 /** Reads the leaves of plans at the versions of a run. */
 export class SourceLeaves implements LeafRenderer {
   constructor(
@@ -44,7 +57,17 @@ export class SourceLeaves implements LeafRenderer {
 
   scan(scan: Scan): string {
     const source = this.source(scan.source);
-    const version = scan.version === "old" ? source.from : source.to;
+    const old = scan.version === "old";
+    if (old && source.oldLost && source.delta !== null) {
+      const names = scan.columns.map((column) => column.name);
+      const rows = rowsBefore(
+        names.map(quoteIdentifier),
+        sourceRows(source, source.to),
+        quotePath(["temp", source.delta]),
+      );
+      return `SELECT ${list(scan.columns)} FROM (${rows})`;
+    }
+    const version = old ? source.from : source.to;
     return `SELECT ${list(scan.columns)} FROM ${sourceRows(source, version)}`;
   }
 

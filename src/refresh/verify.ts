@@ -134,6 +134,7 @@ async function expandedSql(
       from: horizon,
       to: horizon,
       delta: null,
+      oldLost: false,
     });
   }
   const statement = pinnedStatement(view.definition, instant);

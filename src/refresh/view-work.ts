@@ -1,6 +1,7 @@
 import { loadDifference, loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
-import { tableAtVersion } from "../catalog/tables.js";
+import { countAt, tableAtVersion } from "../catalog/tables.js";
 import { IvmError } from "../errors.js";
+import { loadLoggedDelta } from "../log/read.js";
 import { LogWriter } from "../log/writer.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
@@ -143,6 +144,7 @@ export class ViewWork {
       throw new TypeError("only a changed source with a cursor has a delta");
     const target = this.deltaName(source.defined.name);
     const used = usedColumns(this.planned.view, source.defined);
+    if (source.logged !== null) return this.loadLogged(source, source.logged, used, target);
     const request = { table: source.table, from, to: source.to, method: state.method, reason: state.reason, target };
     if (layout === null) return loadSourceDelta(session, { ...request, columns: used });
     if (isLimited(layout)) {
@@ -164,6 +166,19 @@ export class ViewWork {
       columns: layout.columns.map((column) => column.name),
       shape: { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) },
     });
+  }
+
+  private async loadLogged(
+    { table, to, state }: PlannedSource,
+    logged: NonNullable<PlannedSource["logged"]>,
+    used: readonly string[],
+    target: string,
+  ): Promise<SourceDelta> {
+    const { session, logs } = this.context;
+    if (logs === undefined) throw new TypeError("a window of a log needs the log");
+    const rows = await loadLoggedDelta(session, logs.store, logged.state.schema, logged.read, used, target, WEIGHT);
+    const reason = state.kind === "changed" ? state.reason : null;
+    return { rows, method: "log", reason, sourceRows: await countAt(session, table, to) };
   }
 
   /** Names of temporary tables are by position: a source's own name may be too long or too odd. */
@@ -197,6 +212,7 @@ export class ViewWork {
         from: changed ? (source.from ?? source.to) : source.to,
         to: source.to,
         delta: changed ? this.deltaName(source.defined.name) : null,
+        oldLost: source.logged !== null,
       });
     }
     const physical = built?.table ?? physicalName(definition.name);

@@ -77,6 +77,12 @@ function rejectDuplicates(definitions: readonly ViewDefinition[]): void {
         hint: "The name of the .sql file is the view's name.",
       });
     }
+    if (definition.name.startsWith("source:")) {
+      throw new DefinitionError("view_name", `View ${definition.name}: a name can't begin with "source:".`, {
+        subject: { view: definition.name },
+        hint: "Change logs of base tables have such names; choose another one.",
+      });
+    }
     const earlier = seen.get(definition.name.toLowerCase());
     if (earlier !== undefined) {
       const files = [earlier.file, definition.file].filter((file) => file !== undefined);

@@ -37,6 +37,13 @@ schema: marts
 state_schema: _state
 log:
   path: logs
+  keep: 90m
+  max_lag: 500 snapshots
+  fan_out: 4
+  grace: 2h
+  file_size: 64MB
+  sources: true
+  compact: manual
 engine:
   extension_directory: extensions
   threads: 2
@@ -52,7 +59,16 @@ engine:
       s3: { endpoint: "localhost:9000", region: "eu-central-1", urlStyle: "path", useSsl: false },
       schema: "marts",
       stateSchema: "_state",
-      log: { path: join(project.directory, "logs") },
+      log: {
+        path: join(project.directory, "logs"),
+        keep: { milliseconds: 5_400_000 },
+        maxLag: { snapshots: 500n },
+        fanOut: 4,
+        graceMs: 7_200_000,
+        fileBytes: 67_108_864,
+        sources: true,
+        compact: "manual",
+      },
       engine: {
         extensionDirectory: join(project.directory, "extensions"),
         threads: 2,
@@ -254,7 +270,7 @@ describe("a configuration that is wrong", () => {
     ],
     [
       "lake: { catalog: x }\nlog: { zzz: y }\n",
-      ':2:8 key_unknown: unknown key "zzz" in "log" | Known keys in "log": path.',
+      ':2:8 key_unknown: unknown key "zzz" in "log" | Known keys in "log": path, keep, max_lag, fan_out, grace, file_size, sources, compact.',
     ],
     [
       "lake: { catalog: x }\ns3: { secret_access_key: y }\n",

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import type { Session } from "../engine/session.js";
+import { ConflictError } from "../errors.js";
+import { quoteIdentifier, quotePath } from "../sql/quote.js";
+import { beginningOf, consolidate, dropConsolidated, type FileContext, writeSegment } from "./files.js";
+import { beginEpoch, insertEntries, type LogState, type NewEntry, readLogs } from "./registry.js";
+import type { LogRoot } from "./root.js";
+import { encodedColumns, type LogSchema } from "./schema.js";
+
+/** What a run records of one base table. */
+export interface SourceRecord {
+  readonly log: string;
+  readonly schema: LogSchema;
+  readonly before: LogState | undefined;
+  readonly entry: NewEntry;
+  /** True where the log begins anew: nothing is known of what came before. */
+  readonly begins: boolean;
+}
+
+/** The segment of a window from a temporary table with the table's columns and their weight; null for no changes. */
+export async function sourceSegment(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  source: { readonly log: string; readonly schema: LogSchema; readonly before: LogState; readonly to: bigint },
+  delta: { readonly table: string; readonly weight: string } | null,
+): Promise<SourceRecord> {
+  const { log, schema, before, to } = source;
+  const files = await filesOf(session, root, runId, log, before.epoch, schema);
+  const rows =
+    delta === null
+      ? `SELECT ${schema.columns.map(({ name, stored }) => `CAST(NULL AS ${stored}) AS ${quoteIdentifier(name)}`).join(", ")}, 0 AS ${quoteIdentifier(schema.weight)} WHERE false`
+      : `SELECT ${encodedColumns(schema)}, ${quoteIdentifier(delta.weight)} AS ${quoteIdentifier(schema.weight)} FROM ${quotePath(["temp", delta.table])}`;
+  await consolidate(session, schema, rows);
+  const entry = await writeSegment(files, before.end, to, 0);
+  await dropConsolidated(session);
+  return { log, schema, before, entry, begins: false };
+}
+
+/** The beginning of a source's log at a snapshot. */
+export async function sourceBeginning(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  source: {
+    readonly log: string;
+    readonly schema: LogSchema;
+    readonly before: LogState | undefined;
+    readonly to: bigint;
+  },
+): Promise<SourceRecord> {
+  const { log, schema, before, to } = source;
+  const files = await filesOf(session, root, runId, log, randomUUID(), schema);
+  return { log, schema, before, entry: beginningOf(files, to), begins: true };
+}
+
+/** Registers what was recorded, all of it in one commit. @throws ConflictError where another run was faster. */
+export async function registerSources(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  records: readonly SourceRecord[],
+): Promise<void> {
+  const { tables } = root;
+  await session.transaction(async () => {
+    const present = await readLogs(
+      session,
+      tables,
+      records.map((record) => record.log),
+    );
+    for (const { log, schema, before, entry, begins } of records) {
+      const now = present.get(log);
+      if (now?.epoch !== before?.epoch || now?.end !== before?.end) throw moved(log);
+      if (begins) await beginEpoch(session, tables, log, entry.epoch, schema, now);
+      // Of two runs that record the same window, one gets a conflict.
+      else await session.run(`UPDATE ${tables.table("logs")} SET updated_at = now() WHERE log = $1`, [log]);
+    }
+    await insertEntries(
+      session,
+      tables,
+      records.map((record) => record.entry),
+    );
+    await tables.commitMessage(session, "record changes of base tables", { run: runId, logs: records.length });
+  });
+}
+
+function moved(log: string): ConflictError {
+  return new ConflictError("log_moved", `The log ${log} was moved by another run in the meantime.`, {
+    hint: "Run the same command again.",
+  });
+}
+
+async function filesOf(
+  session: Session,
+  root: LogRoot,
+  runId: string,
+  log: string,
+  epoch: string,
+  schema: LogSchema,
+): Promise<FileContext> {
+  return { ...(await root.filesOf(session)), log, epoch, schema, runId };
+}
