@@ -3,6 +3,12 @@
 /** How a view may be refreshed: `auto` decides per run, `incremental` never recomputes by choice of cost, `full` always recomputes. */
 export type RefreshMode = "auto" | "incremental" | "full";
 
+/**
+ * How sums, averages and deviations of floating-point numbers are kept: `reread` evaluates the groups of changed rows
+ * anew, `fold` adds and takes away, which is cheaper and rounds at every step.
+ */
+export type FloatSums = "reread" | "fold";
+
 /** One materialized view as its author writes it. */
 export interface ViewDefinition {
   /** The view's name: the name of the user-facing DuckLake view and of the `.sql` file. */
@@ -13,6 +19,8 @@ export interface ViewDefinition {
   readonly primaryKey?: readonly string[];
   /** Default `auto`. */
   readonly refresh?: RefreshMode;
+  /** Default `reread`. */
+  readonly floatSums?: FloatSums;
   /** Where the definition was read from, for error messages. */
   readonly file?: string;
   /** Lines of the file before the SQL starts, so that errors name the file's own line. */

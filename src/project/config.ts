@@ -1,7 +1,8 @@
 /** `ducklake-ivm.yaml`: its shape, and what it becomes. */
 import { z } from "zod";
-import type { EngineConfig, LakeConfig, LogConfig, S3Config } from "../types.js";
+import type { EngineConfig, FloatSums, LakeConfig, LogConfig, S3Config } from "../types.js";
 import type { Environment } from "./environment.js";
+import { FLOAT_SUMS_HELP, floatSums } from "./float-sums.js";
 import { type Resolved, resolveCatalog, resolveLocation, resolvePath } from "./paths.js";
 import type { Problems } from "./problems.js";
 import { checkShape, expected, REQUIRED, type ShapeHelp } from "./shape.js";
@@ -13,6 +14,8 @@ export interface Config {
   readonly lake: LakeConfig;
   /** Absolute path of the folder with the view files. */
   readonly views: string;
+  /** For views whose header does not say. */
+  readonly floatSums?: FloatSums;
 }
 
 const text = z.string({ error: expected("text") }).min(1, "is empty");
@@ -72,6 +75,7 @@ const schema = z.strictObject({
   views: text.default("views"),
   schema: text.default("main"),
   state_schema: text.default("ivm"),
+  float_sums: floatSums.optional(),
   log: section({
     path: text.optional(),
     keep: retention.optional(),
@@ -102,6 +106,7 @@ const HELP: ShapeHelp = {
     views: "Name the folder with the view files; by default it is views.",
     schema: "Name the schema of the user-facing views; by default it is main.",
     state_schema: "Name the schema of this tool's own tables; by default it is ivm.",
+    float_sums: FLOAT_SUMS_HELP,
     log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size", "sources" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
     "lake.catalog": 'Write a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…".',
@@ -180,6 +185,7 @@ class ConfigBuilder {
         ...defined("engine", nonEmpty(this.#engine())),
       },
       views: this.#resolved(["views"], this.values.views, resolvePath) ?? this.values.views,
+      ...defined("floatSums", this.values.float_sums),
     };
   }
 

@@ -1,6 +1,7 @@
 /** The header of a view file: YAML in a first comment that is opened by `--- ` and closed by ` ---`. */
 import { z } from "zod";
-import type { RefreshMode } from "../types.js";
+import type { FloatSums, RefreshMode } from "../types.js";
+import { FLOAT_SUMS_HELP, floatSums } from "./float-sums.js";
 import { lineAndColumn, type Problems } from "./problems.js";
 import { checkShape, expected, type ShapeHelp } from "./shape.js";
 import { readYaml } from "./yaml.js";
@@ -8,6 +9,7 @@ import { readYaml } from "./yaml.js";
 export interface Header {
   readonly primaryKey?: readonly string[];
   readonly refresh?: RefreshMode;
+  readonly floatSums?: FloatSums;
 }
 
 // A longer row of dashes is an ornament of an ordinary comment, not a header.
@@ -28,12 +30,14 @@ const primaryKey = z.preprocess(
 const schema = z.strictObject({
   primary_key: primaryKey.optional(),
   refresh: z.enum(["auto", "incremental", "full"], { error: "must be auto, incremental or full" }).optional(),
+  float_sums: floatSums.optional(),
 });
 
 const HELP: ShapeHelp = {
   keys: {
     primary_key: 'Write "primary_key: id" or "primary_key: [year, month]".',
     refresh: "auto decides at each refresh, incremental never recomputes to save cost, full always recomputes.",
+    float_sums: FLOAT_SUMS_HELP,
   },
   unknownKeys: {
     name: "A view is named after its file.",
@@ -63,7 +67,7 @@ export function readHeader(file: string, text: string, problems: Problems): Head
   }
   const options = {
     what: "the header",
-    emptyHint: "It may have primary_key and refresh; begin an ordinary comment without ---.",
+    emptyHint: "It may have primary_key, refresh and float_sums; begin an ordinary comment without ---.",
   };
   const yaml = readYaml({ file, text, start, end: start + closing.index }, options, problems);
   const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);
@@ -73,5 +77,6 @@ export function readHeader(file: string, text: string, problems: Problems): Head
   return {
     ...(values.primary_key === undefined ? {} : { primaryKey: values.primary_key }),
     ...(values.refresh === undefined ? {} : { refresh: values.refresh }),
+    ...(values.float_sums === undefined ? {} : { floatSums: values.float_sums }),
   };
 }

@@ -41,7 +41,9 @@ export async function loadProject(directory: string, env: Environment = process.
   if (problems.count > 0) {
     throw new ProjectError(problems.found);
   }
-  return { directory: root, lake: config.lake, views };
+  const { lake, floatSums } = config;
+  const complete = views.map((view) => (floatSums === undefined ? view : { floatSums, ...view }));
+  return { directory: root, lake, views: complete };
 }
 
 async function missingConfig(root: string, file: string): Promise<Problem> {

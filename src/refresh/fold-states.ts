@@ -70,7 +70,11 @@ export function foldState(id: ColumnId, rule: StateRule, old: (id: ColumnId) => 
     case "sum": {
       // A sum over no values is NULL, not 0.
       const total = `CAST(coalesce(${old(id)}, 0) + coalesce(changed.${change(id)}, 0) AS ${rule.type})`;
-      return folded(`CASE WHEN ${counts(rule.count)} > 0 THEN ${total} END`);
+      const value = `CASE WHEN ${counts(rule.count)} > 0 THEN ${total} END`;
+      if (rule.endless === undefined) return folded(value);
+      // NaN and infinity can't be taken away again, and a sum of others may run over to infinity.
+      const endless = `coalesce(${old(rule.endless)}, 0) > 0 OR ${counts(rule.endless)} > 0`;
+      return { value, reread: `${endless} OR NOT isfinite(${total})` };
     }
     case "parity": {
       const value = `CAST(xor(coalesce(${old(id)}, 0), coalesce(changed.${change(id)}, 0)) AS ${rule.type})`;

@@ -62,7 +62,7 @@ export class StateBuilder {
     if (argument === undefined) return family === "count" ? this.countOfRows(call) : undefined;
     if (second !== undefined) {
       if (call.distinct || call.arguments.length > 2) return undefined;
-      if (family === "moment") return this.moment(call, second, argument);
+      if (family === "moment") return this.moment(call, options, second, argument);
       return family === "pairs" ? this.pairs(call, argument, second) : undefined;
     }
     switch (family) {
@@ -77,7 +77,7 @@ export class StateBuilder {
       case "parity":
         return this.parity(call, argument);
       case "moment":
-        return call.distinct ? undefined : this.moment(call, argument, undefined);
+        return call.distinct ? undefined : this.moment(call, options, argument, undefined);
       case "bits":
         return this.bits(call, argument);
       case "extreme":
@@ -172,7 +172,16 @@ export class StateBuilder {
   }
 
   /** Of a pair DuckDB takes the dependent value, y, first. */
-  private moment(call: AggregateCall, x: Expression, y: Expression | undefined): Expression | undefined {
+  private moment(
+    call: AggregateCall,
+    options: StateOptions,
+    x: Expression,
+    y: Expression | undefined,
+  ): Expression | undefined {
+    if (options.foldFloats && y === undefined && isFloat(this.argumentType(call))) {
+      const moment = momentOf(call.name, this.floatSums(call, x));
+      return moment && this.whole(call, { rule: "value", ...moment });
+    }
     const types = y === undefined ? [this.argumentType(call)] : [this.argumentType(call, 1), this.argumentType(call)];
     const sides = [x, ...(y === undefined ? [] : [y])].map((side, index) => scaledInteger(side, types[index]));
     const known = sides.filter((side) => side !== undefined);
@@ -208,6 +217,26 @@ export class StateBuilder {
       unit: (side) => of(side).unit,
       steadiness: "1e8",
       exact: true,
+    };
+  }
+
+  /** Sums in floating point over the values that are finite. */
+  private floatSums(call: AggregateCall, argument: Expression): MomentSums {
+    const { table } = this;
+    const value = expression`CASE WHEN isfinite(${argument}) THEN CAST(${argument} AS DOUBLE) END`;
+    const count = table.count(this.allValues(call, value), `${call.id}.count`);
+    const sum = (numbers: Expression, what: string): Expression => {
+      const column = { id: `${call.id}.${what}`, type: "DOUBLE", count };
+      return columnExpression(table.sum(this.allValues(call, numbers), column));
+    };
+    return {
+      n: castTo(columnExpression(count), "DOUBLE"),
+      outside: columnExpression(this.endless(call, argument)),
+      sum: () => sum(value, "sum_x"),
+      product: () => sum(expression`${value} * ${value}`, "sum_xx"),
+      unit: () => 1n,
+      steadiness: "1e4",
+      exact: false,
     };
   }
 

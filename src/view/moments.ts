@@ -150,7 +150,10 @@ class Moments {
   steady(side: Side): Expression {
     const [raw, total] = [this.raw(side, side), this.sums.sum(side)];
     const even = expression`pow(CAST(${total} AS DOUBLE), 2) <= ${this.sums.steadiness} * CAST(${raw} AS DOUBLE)`;
-    return this.sums.exact ? expression`${raw} = 0 OR ${even}` : expression`${raw} > 0 AND ${even}`;
+    // What is left of floating-point sums after others were taken away may be 0, less, or nothing at all.
+    return this.sums.exact
+      ? expression`${raw} = 0 OR ${even}`
+      : expression`isfinite(${raw}) AND ${raw} > 0 AND ${even}`;
   }
 
   /** The mean is not so small against the values that a sum in floating point has lost digits. */

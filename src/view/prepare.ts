@@ -142,7 +142,7 @@ async function prepare(
   const timed = usesTime(settled, context.functions, columnNames(sources));
   const timeless = timed ? replaceTime(settled, columnRef([CLOCK]), columnNames(sources)) : settled;
   const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
-  const layout = await layOut(session, plan, columns, origin);
+  const layout = await layOut(session, plan, columns, definition.floatSums === "fold", origin);
   const printed = await printStatement(
     session,
     replaceSources(settled, (_, node) => node),
@@ -321,10 +321,11 @@ async function layOut(
   session: Session,
   plan: ViewPlan | null,
   columns: readonly TypedColumn[],
+  foldFloats: boolean,
   origin: SqlOrigin,
 ): Promise<Layout> {
   const draft = (countDistinct: boolean): LayoutDraft =>
-    plan === null ? bagLayout(columns) : layoutOf(plan, columns, { countDistinct, foldFloats: false });
+    plan === null ? bagLayout(columns) : layoutOf(plan, columns, { countDistinct, foldFloats });
   const preferred = draft(true);
   const counted = [];
   for (const table of preferred.counted ?? []) {

@@ -85,6 +85,7 @@ describe("a view file's header", () => {
     ["\n  /*---\n  primary_key:\n    - a\n    - b\n  ---*/\nSELECT 1", { primaryKey: ["a", "b"] }],
     ["\uFEFF/* ---\r\nrefresh: incremental\r\n--- */\r\nSELECT 1", { refresh: "incremental" }],
     ["/* ---\n# only a remark\nrefresh: auto # here\n--- */ SELECT 1", { refresh: "auto" }],
+    ["/* --- float_sums: fold --- */ SELECT 1", { floatSums: "fold" }],
     ["SELECT 1", {}],
     ["/* a remark */ SELECT 1", {}],
     ["/* ------ an ornament ------ */ SELECT 1", {}],
@@ -95,6 +96,14 @@ describe("a view file's header", () => {
     const { name, sql, file, lineOffset, ...header } = view ?? {};
     expect(header).toEqual(expected);
     expect(name).toBe("v");
+  });
+
+  it("goes before the configuration's float_sums", async () => {
+    const { views } = await load(`${CONFIG}\nfloat_sums: fold\n`, {
+      "views/a.sql": "SELECT 1",
+      "views/b.sql": "/* --- float_sums: reread --- */ SELECT 1",
+    });
+    expect(views.map((view) => view.floatSums)).toEqual(["fold", "reread"]);
   });
 
   it("stays in the SQL, so that lines of the SQL are lines of the file", async () => {
@@ -117,6 +126,7 @@ describe("a view file's header", () => {
     ],
     ["/* ---\nrefresh: sometimes\n--- */ SELECT 1", ":2:10 value_invalid: refresh must be auto, incremental or full"],
     ["/* ---\n\n  refresh: true\n--- */ SELECT 1", ":3:12 value_invalid: refresh must be auto, incremental or full"],
+    ["/* ---\nfloat_sums: exact\n--- */ SELECT 1", ":2:13 value_invalid: float_sums must be reread or fold"],
     ["/* ---\nprimary_key: []\n--- */ SELECT 1", ":2:14 value_invalid: primary_key names no column"],
     ["/* ---\nprimary_key: ''\n--- */ SELECT 1", ":2:14 value_invalid: primary_key"],
     [
