@@ -206,7 +206,9 @@ export async function heldPositions(session: Session, root: LogRoot, state: LogS
 
 async function heldCursors(session: Session, root: LogRoot, state: LogState, source: string): Promise<bigint[]> {
   const cursors = await session.rows<{ position: bigint }>(
-    `SELECT DISTINCT snapshot AS "position" FROM ${root.tables.table("cursors")} WHERE source = $1`,
+    `SELECT DISTINCT CAST(json_extract_string("cursor", '$.snapshot') AS BIGINT) AS "position"
+     FROM (SELECT unnest(from_json(cursors, '["JSON"]')) AS "cursor" FROM ${root.tables.table("progress")})
+     WHERE json_extract_string("cursor", '$.source') = $1`,
     [source],
   );
   return cursors

@@ -9,7 +9,7 @@ import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
 import { isLimited, type Layout } from "../view/layout.js";
-import { type BuiltView, countedName, type Progress, type StateTables } from "../view/state.js";
+import { type BuiltView, countedName, type Progress, printCursors, type StateTables } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { countedDifference, DIFFERENCE } from "./difference.js";
 import { applyDifference, createTable, findVictims, type StoredTable } from "./stored-table.js";
@@ -290,12 +290,9 @@ async function commit(
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict.
     await session.run(
-      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, updated_at = now() WHERE view = $4`,
-      [horizon, runId, input.instant, definition.name],
+      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, updated_at = now() WHERE view = $5`,
+      [horizon, runId, input.instant, printCursors(input.cursors), definition.name],
     );
-    await session.run(`DELETE FROM ${state.table("cursors")} WHERE view = $1`, [definition.name]);
-    if (input.cursors.length > 0)
-      await session.run(`INSERT INTO ${state.table("cursors")} VALUES ${cursorRows(input)}`);
     await writeRun(input, written);
     await input.log?.register();
     await state.commitMessage(session, `refresh ${definition.name} to ${horizon}`, {
@@ -309,16 +306,6 @@ async function commit(
     return written;
   });
   return { ...counts, snapshot: await snapshotOf(input, commitId) };
-}
-
-function cursorRows(input: WriteInput): string {
-  const view = quoteLiteral(input.definition.name);
-  return input.cursors
-    .map((cursor) => {
-      const [source, uuid] = [quoteLiteral(cursor.source), quoteLiteral(cursor.tableUuid)];
-      return `(${view}, ${source}, ${cursor.snapshot}, ${cursor.tableId}, ${uuid})`;
-    })
-    .join(", ");
 }
 
 async function writeRun(input: WriteInput, written: { inserted: bigint; deleted: bigint }): Promise<void> {

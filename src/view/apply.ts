@@ -184,5 +184,4 @@ async function dropView(session: Session, tables: StateTables, schema: string, v
   }
   await session.run(`DELETE FROM ${tables.table("views")} WHERE name = $1`, [view.name]);
   await session.run(`DELETE FROM ${tables.table("progress")} WHERE view = $1`, [view.name]);
-  await session.run(`DELETE FROM ${tables.table("cursors")} WHERE view = $1`, [view.name]);
 }

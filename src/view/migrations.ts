@@ -27,8 +27,11 @@ const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 2,
-    what: "record the time that views saw, and create tables of change logs",
+    what: "keep cursors with the progress of views, record the time that they saw, and create tables of change logs",
     statements: (table) => [
+      `ALTER TABLE ${table("progress")} ADD COLUMN cursors VARCHAR`,
+      `UPDATE ${table("progress")} AS progress SET cursors = (${cursorsOfLayout1(table("cursors"))})`,
+      `DROP TABLE ${table("cursors")}`,
       `ALTER TABLE ${table("progress")} ADD COLUMN instant VARCHAR`,
       `ALTER TABLE ${table("runs")} ADD COLUMN instant VARCHAR`,
       `CREATE TABLE ${table("identity")} (lake VARCHAR)`,
@@ -40,6 +43,12 @@ const MIGRATIONS: readonly Migration[] = [
     ],
   },
 ];
+
+/** The cursors of the view in the row named `progress`, from the table that the first layout had for them. */
+export function cursorsOfLayout1(table: string): string {
+  return `SELECT CAST(to_json(list({source: source, snapshot: CAST(snapshot AS VARCHAR), tableId: CAST(table_id AS VARCHAR), tableUuid: table_uuid})) AS VARCHAR)
+    FROM (SELECT * FROM ${table}) AS cursors WHERE cursors.view = progress.view`;
+}
 
 /** The version of the tables in the state schema; a newer one is refused, an older one migrated. */
 export const LAYOUT_VERSION = MIGRATIONS.length;

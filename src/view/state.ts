@@ -4,7 +4,7 @@ import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "./definition.js";
 import type { Layout } from "./layout.js";
-import { LAYOUT_VERSION, migrate } from "./migrations.js";
+import { cursorsOfLayout1, LAYOUT_VERSION, migrate } from "./migrations.js";
 
 /** What stands in the lake for a view now; null before its first refresh. */
 export interface BuiltView {
@@ -121,11 +121,11 @@ export class StateTables {
     const views = await session.rows<{ name: string; definition: string; built: string | null }>(
       `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
     );
-    const progress = await session.rows<Progress>(
-      `SELECT view, horizon, run_id AS "runId", instant FROM ${this.table("progress")}${at}`,
-    );
-    const cursors = await session.rows<Cursor>(
-      `SELECT view, source, snapshot, table_id AS "tableId", table_uuid AS "tableUuid" FROM ${this.table("cursors")}${at}`,
+    const progress = await session.rows<Progress & { cursors: string | null }>(
+      // Tables of the first layout have neither the time nor the cursors in this table.
+      layout < 2
+        ? `SELECT view, horizon, run_id AS "runId", NULL AS instant, (${cursorsOfLayout1(`${this.table("cursors")}${at}`)}) AS cursors FROM ${this.table("progress")} AS progress${at}`
+        : `SELECT view, horizon, run_id AS "runId", instant, cursors FROM ${this.table("progress")}${at}`,
     );
     return {
       layout,
@@ -134,8 +134,8 @@ export class StateTables {
         definition: JSON.parse(view.definition) as StoredDefinition,
         built: view.built === null ? null : (JSON.parse(view.built) as BuiltView),
       })),
-      progress: new Map(progress.map((row) => [row.view, row])),
-      cursors,
+      progress: new Map(progress.map(({ cursors, ...row }) => [row.view, row])),
+      cursors: progress.flatMap(({ view, cursors }) => readCursors(view, cursors)),
     };
   }
 
@@ -146,4 +146,27 @@ export class StateTables {
       `CALL ${quoteIdentifier(LAKE_NAME)}.set_commit_message('ducklake-ivm', ${quoteLiteral(`ducklake-ivm: ${message}`)}, extra_info => ${quoteLiteral(extra)})`,
     );
   }
+}
+
+/** The cursors of a view as its progress row keeps them: JSON, with numbers as text, since they can exceed 2^53. */
+export function printCursors(cursors: readonly Omit<Cursor, "view">[]): string {
+  return JSON.stringify(
+    cursors.map(({ source, snapshot, tableId, tableUuid }) => ({
+      source,
+      snapshot: String(snapshot),
+      tableId: String(tableId),
+      tableUuid,
+    })),
+  );
+}
+
+function readCursors(view: string, json: string | null): Cursor[] {
+  const cursors = JSON.parse(json ?? "[]") as Record<"source" | "snapshot" | "tableId" | "tableUuid", string>[];
+  return cursors.map(({ source, snapshot, tableId, tableUuid }) => ({
+    view,
+    source,
+    snapshot: BigInt(snapshot),
+    tableId: BigInt(tableId),
+    tableUuid,
+  }));
 }

@@ -105,10 +105,7 @@ export class World implements AsyncDisposable {
   /** The cursors and horizons that the lake holds, as text. */
   async progress(): Promise<unknown[]> {
     const state = (table: string) => quotePath([this.alias, this.stateSchema, table]);
-    return [
-      await this.rows(`SELECT view, horizon::VARCHAR AS horizon FROM ${state("progress")} ORDER BY ALL`),
-      await this.rows(`SELECT view, source, snapshot::VARCHAR AS snapshot FROM ${state("cursors")} ORDER BY ALL`),
-    ];
+    return this.rows(`SELECT view, horizon::VARCHAR AS horizon, cursors FROM ${state("progress")} ORDER BY ALL`);
   }
 
   /** Defines views by their queries and builds them. */
