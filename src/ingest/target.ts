@@ -50,9 +50,9 @@ export async function findTarget(session: Session, engine: Engine, state: StateT
       hint: "Name a table of yours.",
     });
   }
-  const { views } = await state.read(session);
   const schemaOfViews = engine.config.schema ?? DEFAULT_SCHEMA;
-  if (sameName(target.schema, schemaOfViews) && views.some((view) => sameName(view.name, target.table))) {
+  const views = sameName(target.schema, schemaOfViews) ? await namesOfViews(session, state) : [];
+  if (views.some((view) => sameName(view, target.table))) {
     throw new ConfigError("table_is_view", `${shown} is a view that ducklake-ivm keeps; only refreshes write to it.`, {
       subject,
       hint: "Write to the tables that the view reads.",
@@ -72,6 +72,13 @@ export async function findTarget(session: Session, engine: Engine, state: StateT
   }
   const columns = found === undefined ? null : await columnsOf(session, found);
   return { schema: target.schema, table: target.table, columns };
+}
+
+/** Views that are defined, whether or not they are built. */
+async function namesOfViews(session: Session, state: StateTables): Promise<string[]> {
+  if (!(await state.exists(session))) return [];
+  const rows = await session.rows<{ name: string }>(`SELECT name FROM ${state.table("views")}`);
+  return rows.map((row) => row.name);
 }
 
 /** DuckDB reads the name, as it stands in FROM. */

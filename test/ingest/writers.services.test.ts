@@ -1,0 +1,3 @@
+import { writersTests } from "./writers-suite.js";
+
+writersTests({ catalog: "postgres", data: "folder" });
