@@ -17,7 +17,7 @@ const { config, early } = await next();
 // A catalog in a file is opened only when nobody else has it open any more.
 let lake = early ? await open(config) : undefined;
 say("ready");
-const { action, definitions, options, before, commit, delay } = await next();
+const { action, definitions, options, table, from, before, commit, delay } = await next();
 lake ??= await open(config);
 
 const statements = [];
@@ -34,7 +34,12 @@ DuckDBConnection.prototype.runAndReadAll = function (sql, ...rest) {
   return result;
 };
 
-const result = action === "define" ? await lake.define(definitions, options) : await lake.refresh(options);
+const actions = {
+  define: () => lake.define(definitions, options),
+  refresh: () => lake.refresh(options),
+  merge: () => lake.merge(table, from, options),
+};
+const result = await actions[action]();
 const failures = (result.views ?? []).flatMap((view) => view.error ?? []);
 say({ statements, failures });
 process.exit(0);

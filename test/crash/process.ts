@@ -4,13 +4,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { DefineOptions, LakeConfig, RefreshOptions, ViewDefinition } from "../../src/index.js";
+import type { DefineOptions, LakeConfig, MergeOptions, RefreshOptions, ViewDefinition } from "../../src/index.js";
 
 const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
 
 export type Task = (
   | { readonly action: "refresh"; readonly options?: Omit<RefreshOptions, "signal" | "toSnapshot"> }
   | { readonly action: "define"; readonly definitions: readonly ViewDefinition[]; readonly options?: DefineOptions }
+  | { readonly action: "merge"; readonly table: string; readonly from: string; readonly options: MergeOptions }
 ) & {
   /** Die before the statement of this number (from 1) is sent. */
   readonly before?: number;

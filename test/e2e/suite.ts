@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import type { LakeKind } from "../setup/lake.js";
 import { contentTests } from "./content-tests.js";
 import { definitionTests } from "./definition-tests.js";
+import { ingestTests } from "./ingest-tests.js";
 import { promiseTests } from "./promise-tests.js";
 import { readerTests } from "./reader-tests.js";
 import { shopTests } from "./shop-tests.js";
@@ -24,6 +25,7 @@ export function endToEnd(catalog: LakeKind["catalog"], data: LakeKind["data"]): 
       promiseTests(() => world);
       contentTests(() => world);
       definitionTests(() => world);
+      ingestTests(() => world);
     });
     readerTests(kind);
   });
