@@ -35,14 +35,14 @@ const FAMILIES: Readonly<Record<AggregateFamily, Family>> = {
   count: { class: "folded", note: "a count" },
   sum: {
     class: "folded",
-    note: "integers up to 64 bits, decimals and booleans; other types are read anew",
+    note: "integers up to 64 bits, decimals, booleans; floating-point numbers with `float_sums: fold`",
   },
-  average: { class: "folded", note: "as its sum and its count; types as for sum" },
+  average: { class: "folded", note: "as a sum and a count; types as for `sum`" },
   truth: { class: "folded", note: "the number of values and of true ones" },
   parity: { class: "folded", note: "integers up to 64 bits" },
   moment: {
     class: "folded",
-    note: "exact sums, sums of squares and of products; integers and decimals up to 18 digits",
+    note: "exact sums of values, squares and products; integers up to 64 bits, decimals up to 18 digits",
   },
   pairs: { class: "folded", note: "a count of the rows in which neither value is NULL" },
   bits: { class: "extended", note: "integers up to 64 bits" },
@@ -52,7 +52,7 @@ const FAMILIES: Readonly<Record<AggregateFamily, Family>> = {
     note: "as the least or greatest of its order; in orders of unlike direction, or with a number of values, read anew",
   },
   list: { class: "reread", note: "in the order that it is given, then in that of its values" },
-  other: { class: "reread", note: "" },
+  other: { class: "reread", note: "the values are needed" },
   window: { class: "window", note: "by affected partitions" },
 };
 
