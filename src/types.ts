@@ -278,6 +278,25 @@ export interface VerifyResult {
   readonly error: ErrorResult | null;
 }
 
+/** What a refresh is expected to take, in milliseconds. */
+export interface CostEstimate {
+  readonly ms: number;
+  /** `measured`: refreshes of about this size were timed before; `rows`: told from row counts. */
+  readonly basis: "measured" | "rows";
+}
+
+/** The choice between the rules and a recompute that a refresh would make now. */
+export interface CostResult {
+  readonly choice: "incremental" | "recompute";
+  /** True where the dearer way is tried, to find out what it takes by now. */
+  readonly trial: boolean;
+  readonly incremental: CostEstimate;
+  readonly recompute: CostEstimate;
+  /** Changed rows of all sources, and rows of all tables that the definition reads, as the catalog tells them. */
+  readonly changedRows: number;
+  readonly rows: number;
+}
+
 export interface ExplainTerm {
   /** The occurrence of a source that this term takes the delta of. */
   readonly source: string;
@@ -301,6 +320,8 @@ export interface ExplainResult {
   readonly horizon: bigint | null;
   readonly plan: ExplainNode | null;
   readonly terms: readonly ExplainTerm[];
+  /** Null where there is nothing to do or nothing to choose. */
+  readonly cost: CostResult | null;
   readonly recomputeSql: string;
 }
 

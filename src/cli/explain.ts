@@ -1,6 +1,6 @@
 /** `explain`: how one view is kept. */
 import type { Command } from "commander";
-import type { ExplainNode, ExplainResult, ExplainTerm } from "../types.js";
+import type { CostEstimate, CostResult, ExplainNode, ExplainResult, ExplainTerm } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
 import type { Style } from "./style.js";
@@ -27,9 +27,20 @@ function explainLines(result: ExplainResult, style: Style): string[] {
     ...(result.terms.length === 0
       ? []
       : ["", style.bold("terms"), ...result.terms.flatMap((term) => termLines(term, style))]),
+    ...(result.cost === null ? [] : ["", style.bold("cost"), ...costLines(result.cost)]),
     "",
     style.bold("recompute"),
     ...indented(result.recomputeSql, "  "),
+  ];
+}
+
+function costLines({ choice, trial, incremental, recompute, changedRows, rows }: CostResult): string[] {
+  const line = (name: string, { ms, basis }: CostEstimate): string =>
+    `  ${name.padEnd(11)}  about ${Math.round(ms)} ms, ${basis === "measured" ? "by earlier refreshes of this size" : "by row counts"}`;
+  return [
+    line("incremental", incremental),
+    line("recompute", recompute),
+    `  for ${changedRows} changed rows of ${rows}; a refresh takes ${choice}${trial ? ", to find out what it takes by now" : ""}`,
   ];
 }
 

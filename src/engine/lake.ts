@@ -80,12 +80,23 @@ export class Engine {
   }
 
   /** Runs work whose statements join rows behind a LIMIT. */
-  async readingLimits<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    await session.run(`SET disabled_optimizers = ${quoteLiteral(`${UNSAFE_OPTIMIZERS},${UNSAFE_WITH_LIMIT}`)}`);
+  readingLimits<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+    return this.without(session, UNSAFE_WITH_LIMIT, work);
+  }
+
+  /** Runs work whose statements join in the order in which they are written. */
+  joiningAsWritten<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+    return this.without(session, "join_order", work);
+  }
+
+  private async without<Result>(session: Session, rule: string, work: () => Promise<Result>): Promise<Result> {
+    const before = (await session.row<{ rules: string }>("SELECT current_setting('disabled_optimizers') AS rules"))
+      .rules;
+    await session.run(`SET disabled_optimizers = ${quoteLiteral(`${before},${rule}`)}`);
     try {
       return await work();
     } finally {
-      await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
+      await session.run(`SET disabled_optimizers = ${quoteLiteral(before)}`);
     }
   }
 

@@ -3,11 +3,12 @@ import type { Term } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import { type Expression, type Relation, readsClock, scansOf } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
-import type { ExplainNode, ExplainResult, ExplainTerm, Reason } from "../types.js";
+import type { CostResult, ExplainNode, ExplainResult, ExplainTerm, Reason } from "../types.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { StoredView } from "../view/state.js";
 import { deltaContext, statementOf } from "./compute.js";
+import { costResult, estimateCosts } from "./cost.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { type Instants, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
 
@@ -25,9 +26,17 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
     plan: plan === null ? null : describe(plan.relation, definition.layout),
     terms:
       plan === null || planned === null ? [] : explainTerms(plan, planned, sources, instantsOf(run, planned.progress)),
+    cost: planned === null || planned.strategy !== "incremental" ? null : await explainCost(run, planned),
     recomputeSql:
       planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
   };
+}
+
+async function explainCost(run: RunContext, planned: PlannedView): Promise<CostResult | null> {
+  const cost = await estimateCosts(run, planned);
+  if (cost === null) return null;
+  const forced = planned.view.definition.refresh === "incremental";
+  return { ...costResult(cost), ...(forced ? { choice: "incremental", trial: false } : {}) };
 }
 
 function allReasons(reasons: readonly Reason[], now: Reason | null): readonly Reason[] {

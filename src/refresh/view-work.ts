@@ -3,12 +3,15 @@ import { countAt, tableAtVersion } from "../catalog/tables.js";
 import { IvmError } from "../errors.js";
 import { loadLoggedDelta } from "../log/read.js";
 import { LogWriter } from "../log/writer.js";
+import { type CostChoice, type CostStrategy, type Measurement, SMALL_ROWS } from "../plan/cost.js";
+import { inputsOf, type Relation } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
 import { isLimited, type Layout } from "../view/layout.js";
 import { countedName } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
+import { costReason, costResult, estimateCosts, storedCosts } from "./cost.js";
 import { countedDifference, DIFFERENCE } from "./difference.js";
 import { instantsOf, type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
@@ -25,13 +28,17 @@ import {
   writeNew,
 } from "./write.js";
 
-/** A delta of more than this share of its source is dearer to maintain than to recompute. */
-const RECOMPUTE_SHARE = 0.5;
-/** Below so many changed rows the choice does not matter. */
-const SMALL_DELTA = 10_000n;
+/** Beyond so many inputs of a join the order that DuckDB finds by its estimates is worse than the written one. */
+const MOST_REORDERED = 10;
+
+/** An incremental refresh that was chosen by cost is given up when it takes so many times what a recompute should. */
+const GIVEN_UP_FACTOR = 3;
+const GIVEN_UP_MS = 2000;
+const INTERRUPT_EVERY_MS = 100;
 
 /** Failures of an incremental refresh that a recompute does not have; null for all others. */
 function incrementalFailure(error: unknown): Reason | null {
+  if (error instanceof GivenUp) return { code: "cost_exceeded", text: error.message };
   if (!(error instanceof IvmError)) return null;
   if (error.code === TABLE_ALTERED) {
     return { code: TABLE_ALTERED, text: "something else has written to the view's physical table" };
@@ -49,9 +56,17 @@ function sameTables(one: Layout, other: Layout): boolean {
   return JSON.stringify(columns(one)) === JSON.stringify(columns(other));
 }
 
+/** Ends an incremental refresh that turned out to be dearer than a recompute. */
+class GivenUp extends Error {}
+
 /** The refresh of one view, from its windows to the commit. */
 export class ViewWork {
   private readonly deltas = new Map<string, SourceDelta>();
+  private cost: CostChoice | null = null;
+  /** What this refresh has measured before it was done: an attempt that was given up. */
+  private readonly measured: Omit<Measurement, "refresh">[] = [];
+  /** When the work that is measured began. */
+  private began: number;
   private log: LogWriter | null = null;
 
   constructor(
@@ -59,19 +74,24 @@ export class ViewWork {
     private readonly planned: PlannedView,
     private readonly runId: string,
     private readonly startedAt: number,
-  ) {}
+  ) {
+    this.began = startedAt;
+  }
 
   async run(): Promise<ViewResult> {
     const { strategy, reason } = this.planned;
+    this.cost = await estimateCosts(this.context, this.planned);
     this.log = await this.openLog();
     if (strategy === "initial") return this.build("initial", null);
     if (strategy === "recompute") return this.recompute(reason);
+    if (this.mayChoose && this.cost?.strategy === "recompute") return this.recompute(costReason(this.cost));
     try {
       return await this.incremental();
     } catch (error) {
       const reason = incrementalFailure(error);
       if (reason === null) throw error;
       const { session, engine } = this.context;
+      if (error instanceof GivenUp) this.measure("incremental");
       await session.endReading(false);
       if (engine.readsTogether) await session.beginReading();
       return this.recompute(reason);
@@ -95,8 +115,6 @@ export class ViewWork {
     for (const source of this.planned.sources) {
       if (source.state.kind === "changed") this.deltas.set(source.defined.name, await this.loadDelta(source));
     }
-    const dear = this.costReason();
-    if (dear !== null) return this.recompute(dear);
     const { instants } = this;
     const changed = (source: string): boolean => (this.deltas.get(source)?.rows ?? 0n) > 0n;
     const terms = countTerms(plan, changed, instants.old !== instants.new);
@@ -104,7 +122,10 @@ export class ViewWork {
     if (terms.run === 0) {
       written = await writeCursors(this.writeInput("incremental", null, terms), built);
     } else {
-      await computeIncremental(this.computeInput(), plan);
+      const { engine, session } = this.context;
+      const compute = (): Promise<void> => computeIncremental(this.computeInput(), plan);
+      const asWritten = widestJoin(plan.relation) > MOST_REORDERED;
+      await this.whileCheap(() => (asWritten ? engine.joiningAsWritten(session, compute) : compute()));
       written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
     }
     return this.finish("incremental", null, terms, written, built.table);
@@ -186,17 +207,49 @@ export class ViewWork {
     return `ivm_delta_${this.planned.sources.findIndex((candidate) => candidate.defined.name === source) + 1}`;
   }
 
-  private costReason(): Reason | null {
-    if (this.planned.view.definition.refresh === "incremental") return null;
-    for (const [name, delta] of this.deltas) {
-      if (delta.rows > SMALL_DELTA && Number(delta.rows) > RECOMPUTE_SHARE * Number(delta.sourceRows)) {
-        return {
-          code: "cost",
-          text: `${delta.rows} changed rows of ${name} against ${delta.sourceRows} rows in all: a recompute is cheaper`,
-        };
-      }
+  private get mayChoose(): boolean {
+    return this.planned.view.definition.refresh === "auto";
+  }
+
+  /** Runs an incremental computation, and gives it up where it takes much longer than a recompute would. */
+  private async whileCheap(compute: () => Promise<void>): Promise<void> {
+    if (!this.mayChoose || this.cost === null || this.cost.work.rows < SMALL_ROWS) return compute();
+    const { connection } = this.context.session;
+    const allowed = Math.max(GIVEN_UP_MS, GIVEN_UP_FACTOR * this.cost.recompute.ms);
+    let late = false;
+    // An interrupt between two statements hits neither, so it is repeated.
+    const timer = setInterval(() => {
+      if (performance.now() - this.began < allowed) return;
+      late = true;
+      connection.interrupt();
+    }, INTERRUPT_EVERY_MS);
+    try {
+      await compute();
+    } catch (error) {
+      if (!late) throw error;
+      throw new GivenUp(`the rules were given up after ${Math.round(performance.now() - this.began)} ms`);
+    } finally {
+      clearInterval(timer);
     }
-    return null;
+  }
+
+  /** Notes what the work since the last note took. */
+  private measure(strategy: CostStrategy, initial = false): void {
+    if (this.cost === null) return;
+    const now = performance.now();
+    this.measured.push({ ...this.cost.work, strategy, ms: now - this.began, ...(initial ? { initial } : {}) });
+    this.began = now;
+  }
+
+  /** Called when all but the commit is done. */
+  private costs(strategy: Strategy, terms: number): string | null {
+    // Moved cursors alone say nothing of what a change costs.
+    if (strategy === "incremental") {
+      if (terms > 0) this.measure(strategy);
+    } else {
+      this.measure("recompute", strategy === "initial");
+    }
+    return storedCosts(this.planned, this.measured);
   }
 
   private computeInput(): ComputeInput {
@@ -262,8 +315,9 @@ export class ViewWork {
         strategy,
         reason: reason === null ? null : `${reason.code}: ${reason.text}`,
         sources: JSON.stringify(sources),
-        terms: JSON.stringify(terms),
+        terms: JSON.stringify({ ...terms, cost: this.cost === null ? null : costResult(this.cost) }),
         startedAt: this.startedAt,
+        costs: () => this.costs(strategy, terms.run),
       },
     };
   }
@@ -301,4 +355,9 @@ export class ViewWork {
       error: null,
     };
   }
+}
+
+function widestJoin(relation: Relation): number {
+  const own = relation.kind === "join" ? relation.inputs.length : 0;
+  return Math.max(own, ...inputsOf(relation).map(widestJoin));
 }

@@ -49,6 +49,8 @@ interface RunRecord {
   readonly sources: string;
   readonly terms: string;
   readonly startedAt: number;
+  /** What the view's refreshes cost so far, this one included, as JSON. */
+  readonly costs: () => string | null;
 }
 
 export interface Written {
@@ -282,7 +284,7 @@ async function commit(
   const commitId = randomUUID();
   const counts = await session.transaction(async () => {
     const [progress] = await session.rows<Progress>(
-      `SELECT view, horizon, run_id AS "runId", instant FROM ${state.table("progress")} WHERE view = $1`,
+      `SELECT view, horizon, run_id AS "runId", instant, costs FROM ${state.table("progress")} WHERE view = $1`,
       [definition.name],
     );
     if (progress === undefined || progress.horizon !== before.horizon || progress.runId !== before.runId)
@@ -290,8 +292,8 @@ async function commit(
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict.
     await session.run(
-      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, updated_at = now() WHERE view = $5`,
-      [horizon, runId, input.instant, printCursors(input.cursors), definition.name],
+      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, costs = $5, updated_at = now() WHERE view = $6`,
+      [horizon, runId, input.instant, printCursors(input.cursors), input.record.costs(), definition.name],
     );
     await writeRun(input, written);
     await input.log?.register();

@@ -9,6 +9,7 @@ import {
   type Version,
 } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
+import { joinOrder } from "./join-order.js";
 
 /** How the leaves are read: each gives a whole SELECT whose columns are named by the ids. */
 export interface LeafRenderer {
@@ -77,7 +78,9 @@ class Renderer {
         return `SELECT ${list(relation.columns.map((column) => named(column.expression, column.id)))}\nFROM ${this.from(relation.input)}`;
       case "join": {
         const where = relation.predicates.length === 0 ? "" : `\nWHERE ${conjunction(relation.predicates)}`;
-        return `SELECT *\nFROM ${relation.inputs.map((input) => this.from(input)).join(",\n")}${where}`;
+        return `SELECT *\nFROM ${joinOrder(relation)
+          .map((input) => this.from(input))
+          .join(",\n")}${where}`;
       }
       case "outer-join":
         return `SELECT *\nFROM ${this.from(relation.left)}\n${relation.side.toUpperCase()} JOIN ${this.from(relation.right)}\nON ${relation.predicate.sql}`;

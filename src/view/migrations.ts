@@ -27,12 +27,13 @@ const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 2,
-    what: "keep cursors with the progress of views, record the time that they saw, and create tables of change logs",
+    what: "keep cursors with the progress of views, record the time that they saw and what refreshes cost, and create tables of change logs",
     statements: (table) => [
       `ALTER TABLE ${table("progress")} ADD COLUMN cursors VARCHAR`,
       `UPDATE ${table("progress")} AS progress SET cursors = (${cursorsOfLayout1(table("cursors"))})`,
       `DROP TABLE ${table("cursors")}`,
       `ALTER TABLE ${table("progress")} ADD COLUMN instant VARCHAR`,
+      `ALTER TABLE ${table("progress")} ADD COLUMN costs VARCHAR`,
       `ALTER TABLE ${table("runs")} ADD COLUMN instant VARCHAR`,
       `CREATE TABLE ${table("identity")} (lake VARCHAR)`,
       `INSERT INTO ${table("identity")} VALUES (CAST(uuid() AS VARCHAR))`,

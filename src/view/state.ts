@@ -43,6 +43,8 @@ export interface Progress {
   readonly runId: string | null;
   /** The time that the view's content was made for, as text with a time zone; it is its horizon's commit time. */
   readonly instant: string | null;
+  /** What its refreshes cost so far, as JSON; null before the first one. */
+  readonly costs: string | null;
 }
 
 export interface State {
@@ -124,8 +126,8 @@ export class StateTables {
     const progress = await session.rows<Progress & { cursors: string | null }>(
       // Tables of the first layout have neither the time nor the cursors in this table.
       layout < 2
-        ? `SELECT view, horizon, run_id AS "runId", NULL AS instant, (${cursorsOfLayout1(`${this.table("cursors")}${at}`)}) AS cursors FROM ${this.table("progress")} AS progress${at}`
-        : `SELECT view, horizon, run_id AS "runId", instant, cursors FROM ${this.table("progress")}${at}`,
+        ? `SELECT view, horizon, run_id AS "runId", NULL AS instant, NULL AS costs, (${cursorsOfLayout1(`${this.table("cursors")}${at}`)}) AS cursors FROM ${this.table("progress")} AS progress${at}`
+        : `SELECT view, horizon, run_id AS "runId", instant, costs, cursors FROM ${this.table("progress")}${at}`,
     );
     return {
       layout,

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { open } from "../../src/index.js";
+import type { RefreshMode } from "../../src/types.js";
+import { tempLake } from "../setup/lake.js";
+
+const ROWS = 60_000;
+
+async function scene() {
+  const place = await tempLake();
+  const lake = await open(place.config);
+  const connection = await lake.connect();
+  const query = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJS();
+  await query(`CREATE TABLE items AS SELECT range AS id, range % 100 AS kind, range % 7 AS n FROM range(${ROWS})`);
+  const define = (refresh: RefreshMode) =>
+    lake.define([
+      { name: "totals", sql: "SELECT kind, sum(n) AS n, count(*) AS items FROM items GROUP BY kind", refresh },
+    ]);
+  const close = async (): Promise<void> => {
+    connection.closeSync();
+    await lake.close();
+    await place.cleanup();
+  };
+  return { lake, query, define, [Symbol.asyncDispose]: close };
+}
+
+test("a change of everything is recomputed, one of little is not, and both are written down", async () => {
+  await using place = await scene();
+  const { lake, query, define } = place;
+  await define("auto");
+  await lake.refresh();
+  expect((await lake.explain("totals")).cost).toBeNull();
+
+  await query("UPDATE items SET n = n + 1 WHERE id < 30");
+  const little = (await lake.explain("totals")).cost;
+  expect(little).toMatchObject({ choice: "incremental", trial: false, changedRows: 60, rows: ROWS });
+  expect((await lake.refresh()).views[0]).toMatchObject({ strategy: "incremental", reason: null });
+
+  await query("UPDATE items SET n = n + 1");
+  const everything = (await lake.explain("totals")).cost;
+  expect(everything).toMatchObject({ choice: "recompute", changedRows: 2 * ROWS, rows: ROWS });
+  expect(everything?.recompute.ms).toBeLessThan(everything?.incremental.ms ?? 0);
+  const [view] = (await lake.refresh()).views;
+  expect(view).toMatchObject({ strategy: "recompute", reason: { code: "cost" } });
+  expect((await lake.verify())[0]).toMatchObject({ ok: true });
+
+  const runs =
+    await query(`SELECT strategy, terms->'cost'->>'choice' AS choice, CAST(terms->'cost'->>'changedRows' AS BIGINT) AS changed
+    FROM (SELECT strategy, terms::JSON AS terms, finished_at FROM ivm.runs) ORDER BY finished_at`);
+  expect(runs.slice(1)).toEqual([
+    { strategy: "incremental", choice: "incremental", changed: 60n },
+    { strategy: "recompute", choice: "recompute", changed: BigInt(2 * ROWS) },
+  ]);
+  await query("UPDATE items SET n = n + 1 WHERE id < 30");
+  expect((await lake.explain("totals")).cost?.incremental.basis).toBe("measured");
+});
+
+test("`refresh: incremental` goes by the rules whatever it costs, and says so", async () => {
+  await using place = await scene();
+  const { lake, query, define } = place;
+  await define("incremental");
+  await lake.refresh();
+  await query("UPDATE items SET n = n + 1");
+  expect((await lake.explain("totals")).cost).toMatchObject({ choice: "incremental", changedRows: 2 * ROWS });
+  expect((await lake.refresh()).views[0]).toMatchObject({ strategy: "incremental" });
+});
