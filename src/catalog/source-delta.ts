@@ -74,7 +74,9 @@ export async function loadDifference(
   const list = columns.map((column) => `${quoteIdentifier(column)}, `).join("");
   const weight = quoteIdentifier(WEIGHT);
   const rows = `SELECT ${list}1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}-1 FROM (${before})`;
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${consolidate(columns, rows)}`);
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${consolidatedSelect(columns, rows)}`,
+  );
   return session.row(
     `SELECT (SELECT count(*) FROM ${quotePath(["temp", target])}) AS rows, (SELECT count(*) FROM (${after})) AS "sourceRows"`,
   );
@@ -95,7 +97,7 @@ async function result(
 async function fill(session: Session, request: SourceDeltaRequest, rows: string): Promise<bigint> {
   const target = quotePath(["temp", request.target]);
   // Consolidated before it is used: a row that was written and removed within the window is no change.
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${target} AS ${consolidate(request.columns, rows)}`);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${target} AS ${consolidatedSelect(request.columns, rows)}`);
   const sum = await session.row<{ total: bigint | null }>(
     `SELECT CAST(sum(${quoteIdentifier(WEIGHT)}) AS BIGINT) AS total FROM ${target}`,
   );
@@ -104,13 +106,14 @@ async function fill(session: Session, request: SourceDeltaRequest, rows: string)
     await session.run(`DROP TABLE IF EXISTS ${raw}`);
     await session.run(`ALTER TABLE ${target} RENAME TO ${quoteIdentifier(`${request.target}_raw`)}`);
     const shaped = request.shape.select(`SELECT * FROM ${raw}`);
-    await session.run(`CREATE TEMP TABLE ${target} AS ${consolidate(request.shape.columns, shaped)}`);
+    await session.run(`CREATE TEMP TABLE ${target} AS ${consolidatedSelect(request.shape.columns, shaped)}`);
     await session.run(`DROP TABLE ${raw}`);
   }
   return sum.total ?? 0n;
 }
 
-function consolidate(names: readonly string[], rows: string): string {
+/** Rows with a weight, summed by the named columns; what cancels out is left out. */
+export function consolidatedSelect(names: readonly string[], rows: string): string {
   const columns = names.map(quoteIdentifier);
   const weight = quoteIdentifier(WEIGHT);
   const groups = columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`;

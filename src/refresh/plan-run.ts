@@ -15,6 +15,7 @@ import type { Layout } from "../view/layout.js";
 import { LAYOUT_WITH_LOGS } from "../view/migrations.js";
 import { sameName } from "../view/names.js";
 import type { BuiltView, Cursor, Progress, State, StateTables, StoredView } from "../view/state.js";
+import { SharedDeltas } from "./shared-deltas.js";
 import type { Instants } from "./sources.js";
 
 /** What a run knows before it touches any view. */
@@ -35,6 +36,8 @@ export interface RunContext {
   readonly present: bigint;
   /** Where the views that this run has moved stand, by lower-case name. */
   readonly moved: Map<string, { readonly snapshot: bigint; readonly built: BuiltView }>;
+  /** The deltas that several views of the run read. */
+  readonly shared: SharedDeltas;
   /** In a dry run: the views that the run would move, by lower-case name. */
   readonly moving: Set<string>;
 }
@@ -89,6 +92,7 @@ async function readRun(
     instant,
     present,
     moved: new Map(),
+    shared: new SharedDeltas(),
     moving: new Set(),
   };
 }
@@ -288,4 +292,14 @@ function missing(view: StoredView, source: DefinedSource, snapshot: bigint): Ref
       hint: "Bring the table back under its name, or change the view's definition and apply it.",
     },
   );
+}
+
+/** What the views of the lake that read a source use of it together, and how many they are. */
+export function readersOf(run: RunContext, source: DefinedSource): { columns: readonly string[]; readers: number } {
+  const views = run.state.views.filter((view) => view.definition.sources.some(({ name }) => name === source.name));
+  const columns = views.flatMap((view) => {
+    const own = view.definition.sources.find(({ name }) => name === source.name);
+    return own === undefined ? [] : usedColumns(view, own);
+  });
+  return { columns: [...new Set(columns)].sort(), readers: views.length };
 }

@@ -34,7 +34,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
     const began = performance.now();
     const once = async (attempt: number): Promise<ViewResult> => {
       // After a conflict the state is read anew: another run may have done the work already.
-      if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved, moving: run.moving };
+      if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved, shared: run.shared, moving: run.moving };
       const view = selectViews(run.state.views, [name]).at(-1);
       if (view === undefined) throw new ConflictError("moved", `View ${name} was dropped in the meantime.`);
       const upstream = upstreamOf(view).find((upstreamName) => failed.has(upstreamName.toLowerCase()));
@@ -50,6 +50,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
       results.push(failure(name, error, performance.now() - began));
     }
   }
+  await run.shared.drop(run.session);
   const status = statusOf(results);
   const warnings =
     run.logs === undefined || options.dryRun === true
@@ -123,6 +124,8 @@ async function refreshView(run: RunContext, view: StoredView, runId: string, dry
     return result;
   } catch (error) {
     await run.session.endReading(false);
+    // What was read went with the transaction that it was read in.
+    run.shared.forget();
     throw error;
   }
 }

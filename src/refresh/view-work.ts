@@ -1,4 +1,4 @@
-import { loadDifference, loadSourceDelta, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { loadDifference, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
 import { countAt, tableAtVersion } from "../catalog/tables.js";
 import { IvmError } from "../errors.js";
 import { loadLoggedDelta } from "../log/read.js";
@@ -13,7 +13,14 @@ import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
 import { costReason, costResult, estimateCosts, storedCosts } from "./cost.js";
 import { countedDifference, DIFFERENCE } from "./difference.js";
-import { instantsOf, type PlannedSource, type PlannedView, type RunContext, usedColumns } from "./plan-run.js";
+import {
+  instantsOf,
+  type PlannedSource,
+  type PlannedView,
+  type RunContext,
+  readersOf,
+  usedColumns,
+} from "./plan-run.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
@@ -93,6 +100,7 @@ export class ViewWork {
       const { session, engine } = this.context;
       if (error instanceof GivenUp) this.measure("incremental");
       await session.endReading(false);
+      this.context.shared.forget();
       if (engine.readsTogether) await session.beginReading();
       return this.recompute(reason);
     }
@@ -167,7 +175,8 @@ export class ViewWork {
     const used = usedColumns(this.planned.view, source.defined);
     if (source.logged !== null) return this.loadLogged(source, source.logged, used, target);
     const request = { table: source.table, from, to: source.to, method: state.method, reason: state.reason, target };
-    if (layout === null) return loadSourceDelta(session, { ...request, columns: used });
+    const { columns, readers } = readersOf(this.context, source.defined);
+    if (layout === null) return this.context.shared.load(session, { ...request, columns: used }, columns, readers);
     if (isLimited(layout)) {
       const [after, before] = [source.to, from].map((version) =>
         visibleSelect(layout, tableAtVersion(source.table, version)),
@@ -182,11 +191,9 @@ export class ViewWork {
         reason,
       };
     }
-    return loadSourceDelta(session, {
-      ...request,
-      columns: layout.columns.map((column) => column.name),
-      shape: { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) },
-    });
+    const physical = layout.columns.map((column) => column.name);
+    const shape = { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) };
+    return this.context.shared.load(session, { ...request, columns: physical, shape }, physical, readers);
   }
 
   private async loadLogged(
