@@ -19,6 +19,7 @@ const FIRST_LAYOUT = [
    FROM (SELECT view, unnest(from_json(cursors, '["JSON"]')) AS c FROM ivm.progress)`,
   "ALTER TABLE ivm.progress DROP COLUMN cursors",
   "ALTER TABLE ivm.progress DROP COLUMN instant",
+  "ALTER TABLE ivm.progress DROP COLUMN costs",
   "ALTER TABLE ivm.runs DROP COLUMN instant",
   "UPDATE ivm.layout SET version = 1",
 ];
