@@ -15,7 +15,7 @@ export async function describe(connection: DuckDBConnection, relation: string): 
 
 /**
  * The rows that two relations have in different numbers, as text: `+2 (…)` where `actual` has two copies too many.
- * Floating-point columns are compared by ten digits, all others exactly.
+ * Floating-point columns are compared by ten digits down to a billionth, all others exactly.
  */
 export async function differences(connection: DuckDBConnection, actual: string, expected: string): Promise<string[]> {
   const columns = await describe(connection, expected);
@@ -32,6 +32,6 @@ export async function differences(connection: DuckDBConnection, actual: string, 
 
 function comparable(column: string, type: string): string {
   if (type !== "DOUBLE" && type !== "FLOAT") return column;
-  // Zero has two signs and an average may differ in its last bit.
-  return `CASE WHEN ${column} = 0 THEN '0' ELSE format('{:.9e}', ${column}) END`;
+  // Zero has two signs, an average may differ in its last bit, and what cancels out may leave a rest.
+  return `CASE WHEN abs(${column}) < 1e-9 THEN '0' ELSE format('{:.9e}', ${column}) END`;
 }

@@ -5,6 +5,11 @@ import type { Draw } from "./draw.js";
 import { type ExpressionMaker, isOrdered } from "./expression.js";
 import { isDecimal, LIST } from "./values.js";
 
+/** Types of which moments are functions of exact sums, where values are not too wide. */
+const SPREAD = ["INTEGER", "BIGINT", "DECIMAL(9,2)", "DECIMAL(18,4)"];
+const DEVIATIONS = ["var_samp", "var_pop", "variance", "stddev", "stddev_pop", "sem"];
+const LINES = ["covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_sxx", "regr_avgy"];
+
 const SUMMABLE = ["INTEGER", "BIGINT", "HUGEINT", "DECIMAL(9,2)", "DECIMAL(18,4)", "DECIMAL(38,2)", "DECIMAL(38,4)"];
 
 export class AggregateMaker {
@@ -48,6 +53,13 @@ export class AggregateMaker {
       () => aggregate("BOOLEAN")`bool_or(${this.expressions.condition(0)})`,
       () => aggregate("BOOLEAN")`bool_and(${this.expressions.condition(0)})`,
       () => aggregate("DOUBLE", false)`median(${whole()})`,
+      () => this.sum("AVG", true),
+      () => aggregate("HUGEINT")`count_if(${this.expressions.condition(0)})`,
+      () => this.bits(whole()),
+      () => this.deviation(),
+      () => this.line(),
+      () => this.pick(),
+      () => this.pick(),
       () => {
         const text = this.value((type) => type === "VARCHAR", "VARCHAR");
         if (!readsColumn(text)) return aggregate("BIGINT")`COUNT(${text})`;
@@ -58,6 +70,38 @@ export class AggregateMaker {
         if (!readsColumn(value)) return aggregate("BIGINT")`COUNT(${value})`;
         return aggregate(LIST)`list(${value} ORDER BY ${value})`;
       },
+    ])();
+  }
+
+  private bits(value: Expression): Call {
+    const name = this.draw.pick(["bit_and(", "bit_or(", "bit_xor(", "bit_xor(DISTINCT "]);
+    return aggregate(value.type)`${literal("", name)}${value})`;
+  }
+
+  private deviation(): Call {
+    const value = this.value((type) => SPREAD.includes(type));
+    return aggregate("DOUBLE", false)`${literal("", this.draw.pick(DEVIATIONS))}(${value})`;
+  }
+
+  private line(): Call {
+    const [y, x] = [this.value((type) => SPREAD.includes(type)), this.value((type) => SPREAD.includes(type))];
+    return aggregate("DOUBLE", false)`${literal("", this.draw.pick(LINES))}(${y}, ${x})`;
+  }
+
+  /** A value of the row that comes first or last in an order which leaves nothing open. */
+  private pick(): Call {
+    const [value, by] = [this.value(isOrdered), this.value(isOrdered)];
+    if (!readsColumn(value) || !readsColumn(by) || !value.exact || !by.exact)
+      return aggregate("BIGINT")`COUNT(${value})`;
+    const call = aggregate(value.type);
+    return this.draw.pick([
+      () => call`arg_min(${value}, (${by}, ${value}))`,
+      () => call`arg_max(${value}, (${by}, ${value}))`,
+      () => call`arg_max_null(${value}, (${by}, ${value}))`,
+      () => call`first(${value} ORDER BY ${by}, ${value})`,
+      () => call`last(${value} ORDER BY ${by}, ${value} NULLS FIRST)`,
+      () => call`any_value(${value} ORDER BY ${by} DESC, ${value} DESC)`,
+      () => call`first(${value} ORDER BY ${by} DESC, ${value})`,
     ])();
   }
 
