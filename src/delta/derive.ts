@@ -5,6 +5,7 @@ import type { DeltaContext, Term } from "./contract.js";
 import { joinDelta } from "./join.js";
 import { limitDelta } from "./limit.js";
 import { filterDelta, projectDelta, repeatDelta, scanDelta, unionAllDelta } from "./linear.js";
+import { markJoinDelta } from "./mark-join.js";
 import { outerJoinDelta } from "./outer-join.js";
 import { semiJoinDelta } from "./semi-join.js";
 import { timeFilterDelta } from "./time-filter.js";
@@ -35,6 +36,8 @@ export function derive(relation: Relation, context: DeltaContext): readonly Term
       return asofJoinDelta(relation, context, derive);
     case "semi-join":
       return semiJoinDelta(relation, context, derive);
+    case "mark-join":
+      return markJoinDelta(relation, context, derive);
     case "aggregate":
       return aggregateDelta(relation, context, derive);
     case "limit":

@@ -22,6 +22,7 @@ export function restrictTo(relation: Relation, keys: Relation, pairs: readonly P
     case "time-filter":
     case "repeat":
       return { ...relation, input: restrictTo(relation.input, keys, pairs) };
+    case "mark-join":
     case "asof-join":
       if (!pairs.every((pair) => isOf(relation.left, pair))) return here();
       return { ...relation, left: restrictTo(relation.left, keys, pairs) };

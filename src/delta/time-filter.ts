@@ -1,4 +1,11 @@
-import { atVersion, expression, type Relation, type TimeFilter, type Version } from "../plan/relation.js";
+import {
+  atVersion,
+  expression,
+  type Relation,
+  readsDirectly,
+  type TimeFilter,
+  type Version,
+} from "../plan/relation.js";
 import type { DeltaContext, Derive, Term } from "./contract.js";
 import { differenceTerm } from "./difference.js";
 
@@ -34,19 +41,6 @@ function movedRows(filter: TimeFilter, context: DeltaContext): Term {
 
 /** Rows that are read as they are stay two reads, since each can skip the files that its own predicate excludes. */
 function readOnce(relation: Relation, context: DeltaContext): Relation {
-  if (isPlainRead(relation)) return relation;
+  if (readsDirectly(relation)) return relation;
   return { kind: "shared", name: context.ids.create("before"), input: relation };
-}
-
-function isPlainRead(relation: Relation): boolean {
-  switch (relation.kind) {
-    case "scan":
-      return true;
-    case "filter":
-    case "time-filter":
-    case "project":
-      return isPlainRead(relation.input);
-    default:
-      return false;
-  }
 }

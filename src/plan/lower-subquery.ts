@@ -46,17 +46,7 @@ export function lowerSubqueryPredicate(
     const anti = negated !== (type === "NOT_EXISTS");
     return { kind: "semi-join", anti, left, right: inner.relation, predicate: allOf(inner.correlations) };
   }
-  const subject = child(subquery, "child");
-  const tuple = subject["class"] === "FUNCTION" && text(subject, "function_name") === "row" && inner.columns.length > 1;
-  const subjects = (tuple ? children(subject, "children") : [subject]).map((ast) => resolver.resolve(ast));
-  const operator = COMPARISONS[text(subquery, "comparison_type")];
-  if (operator === undefined || subjects.length !== inner.columns.length || (tuple && (negated || operator !== "="))) {
-    throw new Unsupported("subquery", "this comparison with a subquery has no incremental rule");
-  }
-  const comparisons = subjects.map((ast, index) => {
-    const value = columnRef([inner.columns[index]?.id ?? ""]);
-    return lowering.expression(comparison(text(subquery, "comparison_type"), ast, value));
-  });
+  const comparisons = comparisonsOf(lowering, subquery, inner, resolver, !negated);
   if (!negated) {
     return {
       kind: "semi-join",
@@ -84,17 +74,39 @@ export function lowerSubqueryPredicate(
   };
 }
 
+/** `x op ANY (…)`, one comparison a column; several only for equality where a comparison that is NULL is as good as false. */
+export function comparisonsOf(
+  lowering: Lowering,
+  subquery: Ast,
+  inner: LoweredQuery,
+  resolver: Resolver,
+  nullIsFalse: boolean,
+): Expression[] {
+  const subject = child(subquery, "child");
+  const tuple = subject["class"] === "FUNCTION" && text(subject, "function_name") === "row" && inner.columns.length > 1;
+  const subjects = (tuple ? children(subject, "children") : [subject]).map((ast) => resolver.resolve(ast));
+  const operator = COMPARISONS[text(subquery, "comparison_type")];
+  const fits = !tuple || (nullIsFalse && operator === "=");
+  if (operator === undefined || subjects.length !== inner.columns.length || !fits) {
+    throw new Unsupported("subquery", "this comparison with a subquery has no incremental rule");
+  }
+  return subjects.map((ast, index) => {
+    const value = columnRef([inner.columns[index]?.id ?? ""]);
+    return lowering.expression(comparison(text(subquery, "comparison_type"), ast, value));
+  });
+}
+
 function comparison(type: string, left: Ast, right: Ast): Ast {
   return { class: "COMPARISON", type, alias: "", query_location: 0, left: { ...left, alias: "" }, right };
 }
 
-interface Inner extends LoweredQuery {
+export interface Inner extends LoweredQuery {
   /** Conditions that name columns of the outer query. */
   readonly correlations: readonly Expression[];
 }
 
 /** A subquery by itself, or, where it names outer columns in its WHERE, with those conditions taken out of it. */
-function lowerInner(lowering: Lowering, node: Ast, outer: Scope, env: Environment): Inner {
+export function lowerInner(lowering: Lowering, node: Ast, outer: Scope, env: Environment): Inner {
   try {
     return { ...lowering.query(node, env), correlations: [] };
   } catch (error) {
@@ -115,7 +127,7 @@ function lowerCorrelated(lowering: Lowering, node: Ast, outer: Scope, env: Envir
     const ast = isSubqueryPredicate(conjunct) ? undefined : both.resolve(conjunct);
     if (ast === undefined) {
       relation = lowerSubqueryPredicate(lowering, relation, conjunct, from.scope, local, env);
-    } else if (namesOnly(from, ast, lowering)) {
+    } else if (outerColumns(from, ast, lowering).length === 0) {
       relation = { kind: "filter", input: relation, predicate: lowering.expression(ast) };
     } else {
       correlations.push(lowering.expression(ast));
@@ -175,15 +187,16 @@ function idsOf(from: FromResult): string[] {
   return [...new Set([...columns, ...from.scope.merged.map((merged) => merged.id)])];
 }
 
-function namesOnly(from: FromResult, ast: Ast, lowering: Lowering): boolean {
+/** The columns of the outer query that a resolved condition names. */
+export function outerColumns(from: FromResult, ast: Ast, lowering: Lowering): readonly string[] {
   const own = new Set([...idsOf(from), CLOCK]);
-  let only = true;
+  const outer = new Set<string>();
   walkAst(ast, (node) => {
     if (node["class"] === "COLUMN_REF") {
       const [name = ""] = node["column_names"] as readonly string[];
-      if (lowering.known.has(name) && !own.has(name)) only = false;
+      if (lowering.known.has(name) && !own.has(name)) outer.add(name);
     }
     return undefined;
   });
-  return only;
+  return [...outer];
 }

@@ -10,12 +10,13 @@ import {
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { containsAggregate, lowerAggregates, multipliesRows } from "./lower-aggregate.js";
+import type { SubqueryValue } from "./lower-correlated.js";
 import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
 import { limitClause, lowerLimit, withSortColumns } from "./lower-limit.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
-import { attachSubquery, type SubqueryValue } from "./lower-subquery-value.js";
+import { attachSubquery } from "./lower-subquery-value.js";
 import { lowerWindows } from "./lower-window.js";
 import type { Expression, Relation } from "./relation.js";
 import { CLOCK, ColumnIds, columnExpression, keepColumns } from "./relation.js";

@@ -38,6 +38,12 @@ export function prune(relation: Relation, needed: ReadonlySet<ColumnId>): Relati
       const below = plus(needed, ...compared);
       return withInputs(relation, [prune(relation.left, below), prune(relation.right, below)]);
     }
+    case "mark-join": {
+      if (!needed.has(relation.mark)) return prune(relation.left, needed);
+      const compared = relation.comparison === null ? [] : [relation.comparison];
+      const below = plus(needed, relation.correlation, ...compared);
+      return withInputs(relation, [prune(relation.left, below), prune(relation.right, below)]);
+    }
     case "restrict": {
       const below = plus(needed, ...relation.pairs.map(([expression]) => expression));
       const keys = new Set(relation.pairs.map(([, key]) => key));

@@ -126,6 +126,20 @@ export interface SemiJoin {
   readonly predicate: Expression;
 }
 
+/**
+ * The rows of `left` with one more column: true where the comparison holds for some row of `right` among those for which
+ * the correlation does, NULL where it does for none but is NULL for some, else false. Without a comparison any such row
+ * will do.
+ */
+export interface MarkJoin {
+  readonly kind: "mark-join";
+  readonly left: Relation;
+  readonly right: Relation;
+  readonly correlation: Expression;
+  readonly comparison: Expression | null;
+  readonly mark: ColumnId;
+}
+
 /** The rows of `input` whose `columns` equal, NULL-safe, some row of `keys`. Every `pairs` entry is [input, key]. */
 interface Restrict {
   readonly kind: "restrict";
@@ -204,6 +218,7 @@ export type Relation =
   | OuterJoin
   | AsofJoin
   | SemiJoin
+  | MarkJoin
   | Restrict
   | Aggregate
   | Window
@@ -261,6 +276,8 @@ export function outputOf(relation: Relation): readonly ColumnId[] {
       return [...outputOf(relation.left), ...outputOf(relation.right)];
     case "semi-join":
       return outputOf(relation.left);
+    case "mark-join":
+      return [...outputOf(relation.left), relation.mark];
     case "aggregate":
       return [...relation.keys.map((key) => key.id), ...relation.calls.map((call) => call.id)];
     case "window":
@@ -280,6 +297,7 @@ export function inputsOf(relation: Relation): readonly Relation[] {
     case "outer-join":
     case "asof-join":
     case "semi-join":
+    case "mark-join":
       return [relation.left, relation.right];
     case "restrict":
       return [relation.input, relation.keys];
@@ -307,6 +325,7 @@ export function withInputs(relation: Relation, inputs: readonly Relation[]): Rel
     case "outer-join":
     case "asof-join":
     case "semi-join":
+    case "mark-join":
       return { ...relation, left: at(0), right: at(1) };
     case "restrict":
       return { ...relation, input: at(0), keys: at(1) };
@@ -330,6 +349,21 @@ export function atVersion(relation: Relation, version: Version): Relation {
 /** True where the rows depend on the time. */
 export function readsClock(relation: Relation): boolean {
   return relation.kind === "time-filter" || inputsOf(relation).some(readsClock);
+}
+
+/** True where the rows are those of one read, filtered and projected: cheap to read again. */
+export function readsDirectly(relation: Relation): boolean {
+  switch (relation.kind) {
+    case "scan":
+    case "delta-scan":
+      return true;
+    case "filter":
+    case "time-filter":
+    case "project":
+      return readsDirectly(relation.input);
+    default:
+      return false;
+  }
 }
 
 /** All scans, in the order of the definition. */

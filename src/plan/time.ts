@@ -23,6 +23,10 @@ export function placeTime(relation: Relation): Relation {
     case "outer-join":
     case "semi-join":
       return refuse(placed, [placed.predicate], "the condition of an outer, semi or anti join");
+    case "mark-join": {
+      const compared = placed.comparison === null ? [] : [placed.comparison];
+      return refuse(placed, [placed.correlation, ...compared], "the condition of a correlated subquery");
+    }
     case "asof-join": {
       const compared = [...placed.keys, placed.order].flatMap((pair) => [pair.left, pair.right]);
       return refuse(placed, compared, "the condition of an ASOF join");

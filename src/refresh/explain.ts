@@ -170,6 +170,16 @@ class Describer {
           relation.right,
         );
       }
+      case "mark-join": {
+        const conditions = relation.comparison === null ? [] : [relation.comparison];
+        return this.binary(
+          "mark join",
+          all([relation.correlation, ...conditions]),
+          "matching rows, new minus old",
+          relation.left,
+          relation.right,
+        );
+      }
       case "semi-join":
         return this.binary(
           relation.anti ? "anti join" : "semi join",

@@ -5,6 +5,7 @@ import { loadLoggedDelta } from "../log/read.js";
 import { LogWriter } from "../log/writer.js";
 import { type CostChoice, type CostStrategy, type Measurement, SMALL_ROWS } from "../plan/cost.js";
 import { inputsOf, type Relation } from "../plan/relation.js";
+import { MANY_ROWS } from "../plan/lower-correlated.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
 import { isLimited, type Layout } from "../view/layout.js";
@@ -53,6 +54,10 @@ function incrementalFailure(error: unknown): Reason | null {
   // The sum of a change can leave a range that the sums before and after it are in.
   if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
     return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
+  }
+  // A subquery may only have one row for the rows that ask for it, and the rule looks at others as well.
+  if (error.code === "engine_error" && error.message.includes(MANY_ROWS)) {
+    return { code: "scalar_subquery", text: MANY_ROWS };
   }
   return null;
 }

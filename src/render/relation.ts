@@ -5,6 +5,7 @@ import {
   inputsOf,
   outputOf,
   type Relation,
+  readsDirectly,
   type Scan,
   type Version,
 } from "../plan/relation.js";
@@ -54,6 +55,9 @@ function indent(sql: string): string {
 }
 
 class Renderer {
+  /** Names of parts by their text. */
+  private readonly parts = new Map<string, string>();
+
   constructor(
     private readonly leaves: LeafRenderer,
     private readonly shared: Map<string, string>,
@@ -95,6 +99,8 @@ class Renderer {
       }
       case "semi-join":
         return `SELECT *\nFROM ${this.from(relation.left)}\n${relation.anti ? "ANTI" : "SEMI"} JOIN ${this.from(relation.right)}\nON ${relation.predicate.sql}`;
+      case "mark-join":
+        return this.mark(relation);
       case "restrict":
         return this.restrict(relation);
       case "aggregate":
@@ -144,6 +150,32 @@ class Renderer {
   private filter(relation: Relation, predicates: readonly Expression[]): string {
     if (relation.kind === "filter") return this.filter(relation.input, [relation.predicate, ...predicates]);
     return `SELECT *\nFROM ${this.from(relation)}\nWHERE ${conjunction(predicates)}`;
+  }
+
+  /** By semi and anti joins: DuckDB 1.5.5 takes NULL <> x for true in some correlated subqueries. */
+  private mark(relation: Extract<Relation, { kind: "mark-join" }>): string {
+    const { correlation, comparison, mark } = relation;
+    const left = this.readAgain(relation.left);
+    const right = this.readAgain(relation.right);
+    const branch = (value: string, join: "SEMI" | "ANTI", condition: string, rows = left): string =>
+      `SELECT *, ${value} AS ${quoteIdentifier(mark)}\nFROM ${rows}\n${join} JOIN ${right}\nON (${correlation.sql}) AND (${condition})`;
+    if (comparison === null) return `${branch("true", "SEMI", "true")}\nUNION ALL\n${branch("false", "ANTI", "true")}`;
+    const unmatched = `(SELECT * FROM ${left} ANTI JOIN ${right} ON (${correlation.sql}) AND (${comparison.sql}))`;
+    return [
+      branch("true", "SEMI", comparison.sql),
+      branch("CAST(NULL AS BOOLEAN)", "SEMI", `(${comparison.sql}) IS NULL`, unmatched),
+      branch("false", "ANTI", `(${comparison.sql}) IS DISTINCT FROM false`),
+    ].join("\nUNION ALL\n");
+  }
+
+  /** A relation that stands in FROM several times, computed once where it is more than a read. */
+  private readAgain(relation: Relation): string {
+    if (relation.kind === "shared" || readsDirectly(relation)) return this.from(relation);
+    const sql = this.select(relation);
+    const known = this.parts.get(sql) ?? `part ${this.parts.size + 1}`;
+    this.parts.set(sql, known);
+    this.shared.set(known, sql);
+    return quoteIdentifier(known);
   }
 
   private restrict(relation: Extract<Relation, { kind: "restrict" }>): string {

@@ -72,9 +72,19 @@ export function walkAst(value: AstValue | undefined, visit: (node: Ast) => boole
   }
 }
 
-/** The parts of a condition that must all hold. */
+/** The parts of a condition that must all hold; what all branches of an OR ask for is one of them. */
 export function conjunctsOf(ast: Ast): readonly Ast[] {
-  return ast["type"] === "CONJUNCTION_AND" ? children(ast, "children").flatMap(conjunctsOf) : [ast];
+  if (ast["type"] === "CONJUNCTION_AND") return children(ast, "children").flatMap(conjunctsOf);
+  if (ast["type"] !== "CONJUNCTION_OR") return [ast];
+  const [first = [], ...others] = children(ast, "children").map(conjunctsOf);
+  const has = (conjuncts: readonly Ast[], part: Ast): boolean =>
+    conjuncts.some((conjunct) => sameExpression(conjunct, part));
+  const common = first.filter((part) => others.every((branch) => has(branch, part)));
+  if (common.length === 0) return [ast];
+  const rest = [first, ...others].map((branch) => branch.filter((part) => !has(common, part)));
+  // A branch that asks for nothing more makes the others needless.
+  if (rest.some((branch) => branch.length === 0)) return common;
+  return [...common, { ...ast, children: rest.map(allConditions) }];
 }
 
 /** Several conditions that must all hold. */

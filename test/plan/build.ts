@@ -9,6 +9,7 @@ import {
   type Filter,
   inputsOf,
   type Join,
+  type MarkJoin,
   type NamedExpression,
   type OuterJoin,
   type Project,
@@ -90,6 +91,18 @@ export function semiJoin(left: Relation, right: Relation, predicate: string): Se
 
 export function antiJoin(left: Relation, right: Relation, predicate: string): SemiJoin {
   return { ...semiJoin(left, right, predicate), anti: true };
+}
+
+/** Adds the column `mark`. */
+export function markJoin(left: Relation, right: Relation, correlation: string, comparison?: string): MarkJoin {
+  return {
+    kind: "mark-join",
+    left,
+    right,
+    correlation: sql(correlation),
+    comparison: comparison === undefined ? null : sql(comparison),
+    mark: "mark",
+  };
 }
 
 /** Keys and calls as `{ id: text }`; a call's name is the text before its bracket. */

@@ -130,6 +130,38 @@ export const SUBQUERIES = {
   "EXISTS over a merged column": "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u FULL JOIN w USING (a) WHERE a = t.b)",
   "several of them":
     "SELECT a FROM t WHERE a IN (SELECT a FROM u) AND NOT EXISTS (SELECT 1 FROM w WHERE w.c = t.b) AND b > 0",
+  "a scalar of one row": "SELECT a FROM t WHERE b >= (SELECT c FROM u WHERE c = 5 AND a = 0 GROUP BY c)",
+  "a scalar of distinct rows": "SELECT a, (SELECT DISTINCT c FROM u WHERE c = 2) AS x FROM t",
+  "a scalar of no row": "SELECT a, (SELECT c FROM u WHERE c > 100) AS x FROM t",
+  "a scalar of the first row": "SELECT a, (SELECT c FROM u ORDER BY c DESC NULLS LAST, a LIMIT 1) AS x FROM t",
+  "a correlated scalar of one row":
+    "SELECT t.a, (SELECT x.n + 1 FROM (SELECT a, count(*) AS n FROM u GROUP BY a) AS x WHERE x.a = t.a) AS z FROM t",
+  "a correlated scalar of distinct rows": "SELECT t.b, (SELECT DISTINCT u.a FROM u WHERE u.a = t.a) AS z FROM t",
+  "a correlated scalar by an inequality": "SELECT b, (SELECT count(*) FROM u WHERE u.a < t.a AND c > 0) AS n FROM t",
+  "a correlated scalar by several conditions":
+    "SELECT b FROM t WHERE (SELECT sum(c) FROM u WHERE u.a = t.a AND u.c <> t.b) > 1",
+  "a correlated scalar by OR":
+    "SELECT b FROM t WHERE (SELECT count(*) FROM u WHERE (u.a = t.a AND u.c > 1) OR (u.a = t.a AND u.c = t.b)) > 0",
+  "a correlated scalar by an outer value alone": "SELECT a, (SELECT max(c) FROM u WHERE t.b > 1) AS m FROM t",
+  "a correlated scalar over a NULL-safe comparison":
+    "SELECT b, (SELECT count(c) FROM u WHERE u.a IS NOT DISTINCT FROM t.a) AS n FROM t",
+  "a correlated scalar over rows that a subquery picks":
+    "SELECT b, (SELECT sum(c) FROM u WHERE u.a = t.a AND c IN (SELECT c FROM w)) AS n FROM t",
+  "other aggregates in a correlated scalar":
+    "SELECT b, (SELECT string_agg(c::VARCHAR, ',' ORDER BY c) FROM u WHERE u.a = t.a) AS n FROM t",
+  "ALL as a value":
+    "SELECT a, a > ALL (SELECT c FROM u WHERE c IS NOT NULL) AS x, a >= ALL (SELECT c FROM u) AS y FROM t",
+  "ANY as a value": "SELECT a, b < ANY (SELECT c FROM u WHERE u.a = t.a) AS x, a = ANY (SELECT c FROM u) AS y FROM t",
+  "ALL over no rows": "SELECT a, a > ALL (SELECT c FROM u WHERE c > 100) AS x FROM t",
+  "not equal to ANY": "SELECT a FROM t WHERE a <> ANY (SELECT c FROM u WHERE u.a = t.b) OR b IS NULL",
+  "a correlated IN as a value": "SELECT a, b IN (SELECT c FROM u WHERE u.a = t.a) AS x FROM t",
+  "a correlated NOT IN below OR": "SELECT a FROM t WHERE b > 2 OR b NOT IN (SELECT c FROM u WHERE u.a = t.a)",
+  "IN correlated by an inequality": "SELECT a, b IN (SELECT c FROM u WHERE u.a < t.a) AS x FROM t",
+  "EXISTS by an inequality below OR": "SELECT a FROM t WHERE b = 0 OR EXISTS (SELECT 1 FROM u WHERE u.c > t.b)",
+  "what both branches of OR ask for":
+    "SELECT a FROM t WHERE (a IN (SELECT a FROM u) AND b > 1) OR (a IN (SELECT a FROM u) AND b < 1)",
+  "EXISTS whose branches of OR share an equality":
+    "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.a = t.a AND c = 1) OR (u.a = t.a AND c = 2))",
   "an inner column before an outer one": "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE a = t.b)",
 };
 

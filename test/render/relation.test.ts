@@ -9,6 +9,7 @@ import {
   constant,
   filter,
   join,
+  markJoin,
   outerJoin,
   project,
   repeat,
@@ -48,6 +49,13 @@ async function rows(relation: Relation): Promise<string[]> {
 }
 
 const t = scan("t", "a", "b");
+const t2 = {
+  ...scan("t", "a", "b"),
+  columns: [
+    { id: "t2.a", name: "a" },
+    { id: "t2.b", name: "b" },
+  ],
+};
 const u = scan("u", "a", "c");
 const keys = constant("SELECT * FROM (VALUES (1), (NULL)) AS k(key)", "key");
 
@@ -70,6 +78,23 @@ describe("the rows of a relation", () => {
       "an ASOF join",
       asofJoin("inner", t, u, [["{t.b}", "10 * {u.a}"]], ["{t.a}", ">=", "{u.a}"]),
       ["1 10 1 x", "1 10 1 x"],
+    ],
+    [
+      "a mark join",
+      project(markJoin(t, u, "{t.a} >= {u.a}", "{t.b} > 10"), { a: "{t.a}", mark: "{mark}" }),
+      ["1 false", "1 false", "2 true", "null false"],
+    ],
+    [
+      "a mark join with a comparison that is NULL for some",
+      project(markJoin(t, join([u, filter(t2, "{t2.a} IS NULL")]), "true", "{t.b} < 0 OR {t2.a} > 1"), {
+        mark: "{mark}",
+      }),
+      ["null", "null", "null", "null"],
+    ],
+    [
+      "a mark join without a comparison",
+      project(markJoin(t, u, "{t.a} = {u.a}"), { a: "{t.a}", mark: "{mark}" }),
+      ["1 true", "1 true", "2 false", "null false"],
     ],
     ["an ASOF left join", asofJoin("left", filter(t, "{t.b} = 20"), u, [], ["{t.a}", "<", "{u.a}"]), ["2 20 3 y"]],
     ["a filter that is NULL", filter(t, "{t.a} = NULL"), []],

@@ -5,6 +5,7 @@ import {
   child,
   children,
   columnRef,
+  conjunctsOf,
   fingerprint,
   integerConstant,
   isExpression,
@@ -117,5 +118,41 @@ describe("fingerprint", () => {
     ],
   ])("tells apart %s", (_, left, right) => {
     expect(fingerprint(left)).not.toBe(fingerprint(right));
+  });
+});
+
+describe("the parts of a condition that must all hold", () => {
+  const [a, b, c] = [columnRef(["a"]), columnRef(["b"]), columnRef(["c"])];
+  const junction = (type: "AND" | "OR", ...parts: readonly Ast[]): Ast => ({
+    class: "CONJUNCTION",
+    type: `CONJUNCTION_${type}`,
+    alias: "",
+    query_location: 0,
+    children: parts,
+  });
+  const names = (ast: Ast): string =>
+    ast["class"] === "COLUMN_REF"
+      ? texts(ast, "column_names").join(".")
+      : `(${children(ast, "children")
+          .map(names)
+          .join(ast["type"] === "CONJUNCTION_OR" ? " or " : " and ")})`;
+
+  test.each([
+    ["one condition", a, ["a"]],
+    ["nested AND", junction("AND", a, junction("AND", b, c)), ["a", "b", "c"]],
+    ["OR without anything in common", junction("OR", a, junction("AND", b, c)), ["(a or (b and c))"]],
+    [
+      "what all branches of OR ask for",
+      junction("OR", junction("AND", a, b), junction("AND", c, a)),
+      ["a", "(b or c)"],
+    ],
+    ["a branch that asks for nothing more", junction("OR", junction("AND", a, b), a), ["a"]],
+    [
+      "OR below AND",
+      junction("AND", c, junction("OR", junction("AND", a, b), junction("AND", a, c))),
+      ["c", "a", "(b or c)"],
+    ],
+  ])("%s", (_, ast, expected) => {
+    expect(conjunctsOf(ast).map(names)).toEqual(expected);
   });
 });

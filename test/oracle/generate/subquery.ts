@@ -38,9 +38,11 @@ export function makeSubquery(context: Context, atoms: readonly Expression[]): Ex
       }),
     );
   const and = (a: Expression, b: Expression | null) => (b === null ? a : scalar("BOOLEAN")`${a} AND ${b}`);
+  // Not by <>: DuckDB 1.5.5 itself takes NULL <> x for true in some correlated subqueries.
   const operator = draw.weighted([
-    [80, "="],
-    [20, "IS NOT DISTINCT FROM"],
+    [70, "="],
+    [15, "IS NOT DISTINCT FROM"],
+    [15, isOrdered(outer.type) ? "<=" : "="],
   ]);
   const correlation = scalar("BOOLEAN")`${column} ${literal("", operator)} ${outer}`;
   const make = (parts: readonly string[], args: readonly Expression[], inside: Query): Subquery => ({
@@ -61,6 +63,25 @@ export function makeSubquery(context: Context, atoms: readonly Expression[]): Ex
       () => {
         const [second, other] = draw.pick(pairs);
         return make(["((", ", ", ") IN (", "))"], [outer, second], query([column, other], filter));
+      },
+    ],
+    [
+      25,
+      () => {
+        const [compared, value] = draw.pick(pairs);
+        const [word, quantifier] = isOrdered(compared.type)
+          ? [draw.pick(["<", "<=", ">", ">="]), draw.pick(["ANY", "ALL"])]
+          : ["=", "ANY"];
+        const where = draw.chance(60) ? and(correlation, filter) : filter;
+        return make(["(", ` ${word} ${quantifier} (`, "))"], [compared], query([value], where));
+      },
+    ],
+    [
+      15,
+      () => {
+        const [compared, value] = draw.pick(pairs);
+        const first = { ...query([value], filter), tail: { descending: draw.chance(50), limit: 1, offset: 0 } };
+        return make(["(", " IS NOT DISTINCT FROM (", "))"], [compared], first);
       },
     ],
     [
