@@ -15,6 +15,7 @@ import { type RunContext, startRun } from "./refresh/plan-run.js";
 import { runRefresh } from "./refresh/run.js";
 import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
+import { replay } from "./replay/replay.js";
 import { loadFunctions } from "./sql/functions.js";
 import type {
   AppendOptions,
@@ -31,6 +32,8 @@ import type {
   MergeOptions,
   RefreshOptions,
   RefreshResult,
+  ReplayOptions,
+  ReplayResult,
   SweepOptions,
   SweepResult,
   VerifyResult,
@@ -200,6 +203,17 @@ export class Lake implements AsyncDisposable {
    */
   commitConsumer(name: string, to: bigint, from?: bigint | null): Promise<boolean> {
     return this.logging((session, root) => commitConsumer(session, root, name, to, from));
+  }
+
+  /**
+   * Brings a mirror of a view in another database to the end of the view's log, by key and in one transaction of that
+   * database, which also keeps where the mirror stands: run again after any failure it goes on from there.
+   * @throws ConfigError `replay_target`, `replay_foreign`, `replay_columns`, `replay_type`, `replay_no_key` and those of
+   * consumers; LakeError `replay_target_unreachable`, `replay_refused`, `replay_differs`; ConflictError where other
+   * replays of the same mirror were faster.
+   */
+  replay(options: ReplayOptions): Promise<ReplayResult> {
+    return this.logging((session, root) => replay({ session, engine: this.engine, root }, options));
   }
 
   consumers(): Promise<ConsumerStatus[]> {

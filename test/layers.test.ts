@@ -15,6 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   render: ["ast", "quote", "plan", "delta"],
   view: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render"],
   log: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
+  replay: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view", "log"],
   refresh: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view", "log"],
   ingest: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
   project: [],

@@ -14,6 +14,7 @@ import { registerList } from "./list.js";
 import { registerMerge } from "./merge.js";
 import { registerPlan } from "./plan.js";
 import { registerRefresh } from "./refresh.js";
+import { registerReplay } from "./replay.js";
 import { registerStatus } from "./status.js";
 import { registerVerify } from "./verify.js";
 
@@ -61,6 +62,7 @@ export function createProgram(context: CliContext): Command {
     registerChanges,
     registerState,
     registerConsumer,
+    registerReplay,
     registerCompact,
     registerSweep,
     registerDemo,

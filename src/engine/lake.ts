@@ -3,8 +3,8 @@ import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
-import { loadExtension } from "./extensions.js";
-import { makeRedactor } from "./redact.js";
+import { type ExtensionName, loadExtension } from "./extensions.js";
+import { makeRedactor, passwordsOf } from "./redact.js";
 import { createS3Secret } from "./s3.js";
 import { Session } from "./session.js";
 
@@ -27,6 +27,15 @@ export interface EngineOptions {
   /** An instance to work in; it is then the caller's to close. */
   readonly instance?: DuckDBInstance;
   readonly logger?: Logger;
+}
+
+/** A database that is attached beside the lake. */
+export interface OtherDatabase {
+  /** As ATTACH takes it. */
+  readonly address: string;
+  readonly name: string;
+  readonly type?: "postgres";
+  readonly extensions: readonly ExtensionName[];
 }
 
 /** A DuckDB instance with the lake attached. */
@@ -105,6 +114,15 @@ export class Engine {
     const extensions = { directory: this.config.engine?.extensionDirectory, logger: silentLogger };
     if (kind === "https") await loadExtension(session.connection, "httpfs", extensions);
     else await this.prepareS3(session, extensions);
+  }
+
+  /** Attaches another database beside the lake, whose address may hold a password; it is never told. */
+  async attachOther(session: Session, database: OtherDatabase): Promise<void> {
+    for (const password of passwordsOf(database.address)) this.addSecret(password);
+    const extensions = { directory: this.config.engine?.extensionDirectory, logger: silentLogger };
+    for (const name of database.extensions) await loadExtension(session.connection, name, extensions);
+    const type = database.type === undefined ? "" : ` (TYPE ${database.type})`;
+    await session.run(`ATTACH ${quoteLiteral(database.address)} AS ${quoteIdentifier(database.name)}${type}`);
   }
 
   /** An open read of a SQLite catalog keeps every writer waiting, so there no reads are put together. */

@@ -13,7 +13,7 @@ export function makeRedactor(config: LakeConfig): Redactor {
   };
   add(config.s3?.secretAccessKey);
   add(config.s3?.sessionToken);
-  for (const secret of catalogPasswords(config.catalog)) add(secret);
+  for (const secret of passwordsOf(config.catalog)) add(secret);
   return {
     add,
     redact: (text) => [...secrets].reduce((redacted, secret) => redacted.replaceAll(secret, "***"), text),
@@ -21,7 +21,7 @@ export function makeRedactor(config: LakeConfig): Redactor {
 }
 
 /** The password in a PostgreSQL connection string, as `password=…` (also quoted) or in a URI. */
-function catalogPasswords(catalog: string): string[] {
+export function passwordsOf(catalog: string): string[] {
   const found: string[] = [];
   const pair = /password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))/gi;
   for (const match of catalog.matchAll(pair)) found.push(match[1] ?? match[2] ?? "");

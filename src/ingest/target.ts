@@ -2,8 +2,7 @@ import { readLakeObjects } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
-import { type Ast, child, fingerprint, optionalChild, text } from "../sql/ast.js";
-import { parseStatements } from "../sql/parse.js";
+import { parseTableName } from "../sql/parse.js";
 import { quoteLiteral, quotePath } from "../sql/quote.js";
 import { sameName, sourceName } from "../view/names.js";
 import type { StateTables } from "../view/state.js";
@@ -81,31 +80,14 @@ async function namesOfViews(session: Session, state: StateTables): Promise<strin
   return rows.map((row) => row.name);
 }
 
-/** DuckDB reads the name, as it stands in FROM. */
 async function parseName(session: Session, name: string): Promise<{ schema: string; table: string }> {
-  const statement = await parseFrom(session, name);
-  const from = statement === undefined ? undefined : optionalChild(child(statement, "node"), "from_table");
-  const [catalog, schema, table] = ["catalog_name", "schema_name", "table_name"].map((key) => text(from ?? {}, key));
-  const path = [catalog, schema, table].filter((part) => part !== undefined && part !== "") as string[];
-  // Whatever else the text says, such as a WHERE, makes another tree.
-  const nameAlone = path.length === 0 ? undefined : await parseFrom(session, quotePath(path));
-  const isName = statement !== undefined && from?.["alias"] === "" && fingerprint(statement) === fingerprint(nameAlone);
-  if (!isName || table === undefined) {
-    throw new ConfigError("table_name", `${JSON.stringify(name)} is not the name of a table.`, {
-      hint: 'Write it as in SQL: orders, sales.orders or sales."order lines".',
-    });
-  }
-  if (catalog !== "" && !sameName(catalog ?? "", LAKE_NAME)) {
+  const { catalog, schema, table } = await parseTableName(session, name);
+  if (catalog !== null && !sameName(catalog, LAKE_NAME)) {
     throw new ConfigError("table_name", `${name}: rows can only be written to tables of the lake.`, {
       hint: "Leave the catalog's name out.",
     });
   }
-  return { schema: schema === undefined || schema === "" ? DEFAULT_SCHEMA : schema, table };
-}
-
-async function parseFrom(session: Session, name: string): Promise<Ast | undefined> {
-  const parsed = await parseStatements(session, `FROM ${name}`);
-  return parsed.kind === "statements" && parsed.statements.length === 1 ? parsed.statements[0] : undefined;
+  return { schema: schema ?? DEFAULT_SCHEMA, table };
 }
 
 function columnsOf(session: Session, table: { schema: string; table: string }): Promise<TargetColumn[]> {

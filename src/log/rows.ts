@@ -1,6 +1,7 @@
-import type { DuckDBValue } from "@duckdb/node-api";
+import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { jsonOf } from "./json.js";
 import { decodedRows, entriesForKeys, type KeyFilter } from "./read.js";
 import type { LogState } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -75,10 +76,17 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
     }
   }
 
-  /** The rows as lines of JSON: `{"row": {…}, "weight": n}`, with every number exact. */
+  /**
+   * The rows as lines of JSON: `{"row": {…}, "weight": n}`, with every number exact. NaN and the infinities, which JSON
+   * has no numbers for, are the strings "NaN", "Infinity" and "-Infinity".
+   */
   async *jsonLines(): AsyncIterableIterator<string> {
     try {
-      const fields = this.columns.map(({ name }) => `${quoteIdentifier(name)} := ${quoteIdentifier(name)}`);
+      const types = await this.session.typesOf(this.sql);
+      const fields = this.columns.map(({ name }, index) => {
+        const column = quoteIdentifier(name);
+        return `${column} := ${jsonOf(column, types[index] as DuckDBType)}`;
+      });
       const weight = this.weightColumn === null ? "" : `, weight := ${quoteIdentifier(this.weightColumn)}`;
       const lines = this.session.stream(
         `SELECT CAST(to_json(struct_pack("row" := struct_pack(${fields.join(", ")})${weight})) AS VARCHAR) FROM (${this.sql})`,

@@ -3,7 +3,7 @@ import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
 import type { CompactOptions, CompactResult, ConsumerStatus, LogOptions, SweepOptions, SweepResult } from "../types.js";
 import { compactLogs } from "./compact.js";
-import { consumerChanges, lagOf, listConsumers, requireConsumer, requireLogState } from "./consumers.js";
+import { type Consumer, consumerChanges, lagOf, listConsumers, requireConsumer, requireLogState } from "./consumers.js";
 import { publishManifest } from "./manifest.js";
 import { sourceOfLog } from "./names.js";
 import type { KeyFilter } from "./read.js";
@@ -22,17 +22,10 @@ export async function openRows(
   options: LogOptions,
 ): Promise<LogRows> {
   const consumer = options.consumer === undefined ? undefined : await requireConsumer(session, root, options.consumer);
-  const log = await findLog(session, root, view ?? consumer?.log ?? "");
-  if (consumer !== undefined && consumer.log !== log) {
-    throw new ConfigError(
-      "consumer_of_other",
-      `Consumer ${consumer.name} reads the log of ${consumer.log}, not of ${log}.`,
-      {
-        subject: { view: log },
-        hint: "Name the consumer alone, or its own view.",
-      },
-    );
-  }
+  const log =
+    consumer === undefined
+      ? await findLog(session, root, view ?? "")
+      : await consumerLog(session, root, view, consumer);
   const state = await requireLogState(session, root, log);
   if (what === "state" && sourceOfLog(log) !== undefined) {
     throw new ConfigError("log_of_source", `${log} is the log of a base table, which holds changes only.`, {
@@ -44,11 +37,26 @@ export async function openRows(
   return LogRows.open(session, root, state, read, (options.keys ?? []).map(asText));
 }
 
-function changesOf(
-  state: LogState,
-  { since, until }: LogOptions,
-  consumer: Parameters<typeof consumerChanges>[0] | undefined,
-): LogRead {
+/** The log that a consumer reads. @throws ConfigError `consumer_of_other` where a view is named and it is another one. */
+export async function consumerLog(
+  session: Session,
+  root: LogRoot,
+  view: string | undefined,
+  consumer: Consumer,
+): Promise<string> {
+  const log = await findLog(session, root, view ?? consumer.log);
+  if (consumer.log === log) return log;
+  throw new ConfigError(
+    "consumer_of_other",
+    `Consumer ${consumer.name} reads the log of ${consumer.log}, not of ${log}.`,
+    {
+      subject: { view: log },
+      hint: "Name the consumer alone, or its own view.",
+    },
+  );
+}
+
+function changesOf(state: LogState, { since, until }: LogOptions, consumer: Consumer | undefined): LogRead {
   if ((since === undefined) === (consumer === undefined)) {
     throw new ConfigError("since_or_consumer", "Changes are asked for since a snapshot or for a consumer.", {
       hint: "Give one of the two: since, or the name of a consumer.",

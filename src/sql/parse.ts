@@ -1,10 +1,11 @@
 import type { Session } from "../engine/session.js";
-import { DefinitionError } from "../errors.js";
+import { ConfigError, DefinitionError } from "../errors.js";
 import {
   type Ast,
   castTo,
   child,
   children,
+  fingerprint,
   isAst,
   mapAst,
   optionalChild,
@@ -13,7 +14,7 @@ import {
   textConstant,
 } from "./ast.js";
 import { parseJson, printJson } from "./json.js";
-import { quoteIdentifier } from "./quote.js";
+import { quoteIdentifier, quotePath } from "./quote.js";
 
 /** Where SQL text comes from, for error messages. */
 export interface SqlOrigin {
@@ -43,6 +44,37 @@ export async function parseStatements(session: Session, sql: string): Promise<Pa
   if (text(tree, "error_type") === "not implemented") return { kind: "not_a_select", message };
   const position = Number(text(tree, "position") || Number.NaN);
   return { kind: "syntax_error", message, place: Number.isNaN(position) ? undefined : lineAndColumn(sql, position) };
+}
+
+/** The parts of a table's name; those that were left out are null. */
+export interface TablePath {
+  readonly catalog: string | null;
+  readonly schema: string | null;
+  readonly table: string;
+}
+
+/**
+ * Has DuckDB read the name of a table, as it stands in FROM.
+ * @throws ConfigError `table_name` for a text that says anything else.
+ */
+export async function parseTableName(session: Session, name: string): Promise<TablePath> {
+  const statement = await parseFrom(session, name);
+  const from = statement === undefined ? undefined : optionalChild(child(statement, "node"), "from_table");
+  const part = (key: string): string | null => text(from ?? {}, key) || null;
+  const [catalog, schema, table] = [part("catalog_name"), part("schema_name"), part("table_name")];
+  const path = [catalog, schema, table].filter((name) => name !== null);
+  // Whatever else the text says, such as a WHERE, makes another tree.
+  const nameAlone = path.length === 0 ? undefined : await parseFrom(session, quotePath(path));
+  const isName = statement !== undefined && from?.["alias"] === "" && fingerprint(statement) === fingerprint(nameAlone);
+  if (isName && table !== null) return { catalog, schema, table };
+  throw new ConfigError("table_name", `${JSON.stringify(name)} is not the name of a table.`, {
+    hint: 'Write it as in SQL: orders, sales.orders or sales."order lines".',
+  });
+}
+
+async function parseFrom(session: Session, name: string): Promise<Ast | undefined> {
+  const parsed = await parseStatements(session, `FROM ${name}`);
+  return parsed.kind === "statements" && parsed.statements.length === 1 ? parsed.statements[0] : undefined;
 }
 
 /**
