@@ -2,7 +2,15 @@ import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
 import type { CompactedLog } from "../types.js";
 import { heldPositions } from "./consumers.js";
-import { beginningOf, consolidate, dropConsolidated, type FileContext, writeBase, writeSegment } from "./files.js";
+import {
+  beginningOf,
+  consolidate,
+  dropConsolidated,
+  type FileContext,
+  requireYoung,
+  writeBase,
+  writeSegment,
+} from "./files.js";
 import { sourceOfLog } from "./names.js";
 import { type CompactionStep, nextStep } from "./policy.js";
 import { storedRows } from "./read.js";
@@ -12,7 +20,7 @@ import type { LogRoot } from "./root.js";
 /**
  * Carries out one step: reads the files, writes what takes their place, and swaps them in one transaction of the lake.
  * Killed before that, it leaves files that nothing registers; a refresh that adds a window meanwhile is not disturbed.
- * @throws ConflictError `log_moved` where another compaction was faster.
+ * @throws ConflictError `log_moved` where another compaction was faster; LakeError `log_file_old`.
  */
 async function runStep(
   session: Session,
@@ -24,6 +32,7 @@ async function runStep(
   const { tables } = root;
   const { log, epoch, schema } = state;
   const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId };
+  const startedAt = Date.now();
   const written = await writeStep(files, step);
   await session.transaction(async () => {
     const now = await readLog(session, tables, state.log);
@@ -45,6 +54,7 @@ async function runStep(
         hint: "Run the same command again.",
       });
     }
+    requireYoung(log, startedAt, root.graceMs);
     await retireEntries(session, tables, step.entries);
     await insertEntries(session, tables, written);
     await tables.commitMessage(session, `${step.kind} change log of ${state.log}`, { log: state.log, run: runId });

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import pLimit from "p-limit";
 import type { Session } from "../engine/session.js";
+import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import { baseName, logFolder, segmentName } from "./names.js";
 import type { NewEntry } from "./registry.js";
 import { columnNames, keyOrder, type LogSchema } from "./schema.js";
-import type { ObjectStore } from "./store.js";
+import { type ObjectStore, SIDE_BY_SIDE } from "./store.js";
 
 /** The version of the files and of the manifest; in both. */
 export const FORMAT_VERSION = 1;
@@ -96,8 +98,8 @@ export async function writeBase(context: FileContext, at: bigint, level: number)
     `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(SORTED)} AS SELECT * FROM temp.${quoteIdentifier(ROWS)} ORDER BY ${keyOrder(schema)}`,
   );
   const starts = Array.from({ length: Number((rows + perFile - 1n) / perFile) }, (_, part) => BigInt(part) * perFile);
-  const entries = await Promise.all(
-    starts.map(async (start, part): Promise<NewEntry> => {
+  const entries = await allOrNone(
+    starts.map((start, part) => async (): Promise<NewEntry> => {
       const id = part === 0 ? entry.id : randomUUID();
       const slice = `(SELECT * FROM ${sorted} WHERE rowid >= ${start} AND rowid < ${start + perFile})`;
       const file = baseName(folder, context.lakeId, at, part, id);
@@ -116,6 +118,46 @@ export function beginningOf(context: FileContext, at: bigint): NewEntry {
 
 export async function dropConsolidated(session: Session): Promise<void> {
   await session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(ROWS)}`);
+}
+
+/**
+ * Runs work side by side and waits for all of it, also after a failure: nothing may go on using the session while its
+ * caller believes it free. What has not begun by then is left out.
+ */
+async function allOrNone<Result>(work: readonly (() => Promise<Result>)[]): Promise<Result[]> {
+  const limit = pLimit({ concurrency: SIDE_BY_SIDE, rejectOnClear: true });
+  const settled = await Promise.allSettled(
+    work.map((one) =>
+      limit(async () => {
+        try {
+          return await one();
+        } catch (error) {
+          limit.clearQueue();
+          throw error;
+        }
+      }),
+    ),
+  );
+  return settled.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+/** The part of the grace time after which a file that was written is no longer sure to be there. */
+const TRUSTED_SHARE = 0.5;
+
+/** @throws LakeError `log_file_old` for files that a sweep may have taken away before they are registered. */
+export function requireYoung(log: string, writtenAt: number, graceMs: number): void {
+  if (Date.now() - writtenAt <= graceMs * TRUSTED_SHARE) return;
+  throw new LakeError(
+    "log_file_old",
+    `The log of ${log}: its files were not registered in time. Nothing was changed.`,
+    {
+      subject: { view: log },
+      hint: "Raise `log.grace`: it must be well above the time that writing a log takes.",
+    },
+  );
 }
 
 function commonOf({ log, epoch, runId }: FileContext) {

@@ -42,6 +42,6 @@ export async function finishLogs(
     }
     await attempt(() => sweepRetired(session, root));
   }
-  for (const log of states.keys()) await attempt(() => publishManifest(session, root.tables, root.store, log));
+  for (const log of states.keys()) await attempt(() => publishManifest(session, root, log));
   return warnings;
 }

@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
 import { parseJson, printJson } from "../sql/json.js";
-import type { StateTables } from "../view/state.js";
 import { FORMAT_VERSION } from "./files.js";
 import { logFolder, manifestName } from "./names.js";
 import { type LogEntry, type LogState, readLog } from "./registry.js";
+import type { LogRoot } from "./root.js";
 import type { ObjectStore } from "./store.js";
 
 /**
@@ -15,6 +15,8 @@ import type { ObjectStore } from "./store.js";
  */
 export interface Manifest {
   readonly format_version: number;
+  /** The id of the lake that keeps the log. */
+  readonly lake: string;
   readonly log: string;
   readonly epoch: string;
   /** Names one attempt to publish, so that it is known again where the answer to it was lost. */
@@ -46,11 +48,12 @@ interface ManifestSegment extends ManifestFile {
   readonly created_at: string;
 }
 
-export function manifestOf(state: LogState, commit: string): Manifest {
+export function manifestOf(state: LogState, lake: string, commit: string): Manifest {
   const folder = logFolder(state.log);
   const { schema } = state;
   return {
     format_version: FORMAT_VERSION,
+    lake,
     log: state.log,
     epoch: state.epoch,
     commit,
@@ -96,10 +99,11 @@ const ATTEMPTS = 8;
  */
 export async function publishManifest(
   session: Session,
-  tables: StateTables,
-  store: ObjectStore,
+  root: LogRoot,
   log: string,
 ): Promise<"published" | "current" | "removed"> {
+  const { tables, store } = root;
+  const lake = await root.lakeId(session);
   const name = manifestName(logFolder(log));
   const commit = randomUUID();
   let published = false;
@@ -110,8 +114,8 @@ export async function publishManifest(
       await store.remove([name]);
       return "removed";
     }
-    if (found !== undefined && saysTheSame(found.text, truth)) return published ? "published" : "current";
-    const text = `${printJson(manifestOf(truth, commit) as never)}\n`;
+    if (found !== undefined && saysTheSame(found.text, truth, lake)) return published ? "published" : "current";
+    const text = `${printJson(manifestOf(truth, lake, commit) as never)}\n`;
     published = (await store.swapText(name, text, found?.tag)) || (await isOurs(store, name, commit));
   }
   throw new ConflictError("manifest_busy", `The manifest of ${log} was changed by others ${ATTEMPTS} times in a row.`, {
@@ -123,21 +127,27 @@ export async function publishManifest(
 /** A conditional write can have won although its answer says that it lost: the SDK sends it again by itself. */
 async function isOurs(store: ObjectStore, name: string, commit: string): Promise<boolean> {
   const found = await store.readText(name);
-  return found !== undefined && commitOf(found.text) === commit;
+  return found !== undefined && factsOf(found.text)?.commit === commit;
 }
 
-function saysTheSame(text: string, truth: LogState): boolean {
-  const commit = commitOf(text);
-  return commit !== undefined && text === `${printJson(manifestOf(truth, commit) as never)}\n`;
+function saysTheSame(text: string, truth: LogState, lake: string): boolean {
+  const commit = factsOf(text)?.commit;
+  return commit !== undefined && text === `${printJson(manifestOf(truth, lake, commit) as never)}\n`;
 }
 
-const anyManifest = z.looseObject({ commit: z.string().max(100) });
+/** True for the manifest of a log that this lake kept once and does not know any more. */
+export async function isForgotten(store: ObjectStore, name: string, lake: string): Promise<boolean> {
+  const found = await store.readText(name);
+  return found !== undefined && factsOf(found.text)?.lake === lake;
+}
+
+const anyManifest = z.looseObject({ commit: z.string().max(100), lake: z.string().max(100) });
 
 /** Undefined for a text that is no manifest of ours, whatever it is. */
-function commitOf(text: string): string | undefined {
+function factsOf(text: string): { readonly commit: string; readonly lake: string } | undefined {
   try {
     const parsed = anyManifest.safeParse(parseJson(text));
-    return parsed.success ? parsed.data.commit : undefined;
+    return parsed.success ? parsed.data : undefined;
   } catch {
     return undefined;
   }

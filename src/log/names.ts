@@ -65,3 +65,7 @@ export function isFileOf(lakeId: string, name: string): boolean {
 export function manifestName(folder: string): string {
   return `${folder}manifest.json`;
 }
+
+export function isManifest(name: string): boolean {
+  return /^[^/]+\/manifest\.json$/.test(name);
+}

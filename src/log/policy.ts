@@ -60,13 +60,13 @@ function merge(state: LogState, policy: CompactionPolicy): CompactionStep | unde
   return undefined;
 }
 
-/** Neighbouring windows of one level that no held position lies between, the oldest first. */
+/** Neighbouring windows of a level or lower ones that no held position lies between, the oldest first. */
 function runsOf(segments: readonly LogEntry[], level: number, held: readonly bigint[]): LogEntry[][] {
   const runs: LogEntry[][] = [];
   let last: LogEntry | undefined;
   for (const entry of segments) {
-    const joins = last?.level === level && last.to === entry.from && !held.includes(last.to);
-    if (entry.level === level) {
+    const joins = last !== undefined && last.level <= level && last.to === entry.from && !held.includes(last.to);
+    if (entry.level <= level) {
       if (joins) runs.at(-1)?.push(entry);
       else runs.push([entry]);
     }

@@ -5,7 +5,7 @@ import { jsonOf } from "./json.js";
 import { decodedRows, entriesForKeys, type KeyFilter } from "./read.js";
 import type { LogState } from "./registry.js";
 import type { LogRoot } from "./root.js";
-import type { LogSchema } from "./schema.js";
+import { encodedColumns, type LogSchema } from "./schema.js";
 import type { LogRead } from "./window.js";
 
 /** A row of a change log: in changes the signed number of its copies, in a state always 1. */
@@ -35,7 +35,7 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
 
   private constructor(
     private readonly session: Session,
-    schema: LogSchema,
+    private readonly schema: LogSchema,
     private readonly sql: string,
     read: LogRead,
     view: string,
@@ -120,8 +120,11 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
   /** Writes the rows to a file of this machine and answers how many there were. */
   async copyTo(path: string, format: LogFileFormat): Promise<bigint> {
     const options = format === "csv" ? "FORMAT csv, HEADER" : "FORMAT parquet, COMPRESSION zstd";
+    // As in the log's own files: Parquet would change values of some types.
+    const weight = this.weightColumn === null ? "" : `, ${quoteIdentifier(this.weightColumn)}`;
+    const rows = format === "csv" ? this.sql : `SELECT ${encodedColumns(this.schema)}${weight} FROM (${this.sql})`;
     try {
-      return await this.session.change(`COPY (${this.sql}) TO ${quoteLiteral(path)} (${options})`);
+      return await this.session.change(`COPY (${rows}) TO ${quoteLiteral(path)} (${options})`);
     } finally {
       this.close();
     }

@@ -8,10 +8,10 @@ import { inScratchFolder, type ObjectStore, SIDE_BY_SIDE, type StoredObject, typ
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Between two packets; an upload that moves is never cut off. */
-const IDLE_TIMEOUT_MS = 30_000;
-const ATTEMPTS = 4;
-/** A part of an upload in several parts; smaller files go as one. */
-const PART_BYTES = 64 * 1024 * 1024;
+const IDLE_TIMEOUT_MS = 20_000;
+const ATTEMPTS = 3;
+/** A part of an upload in several parts; smaller files go as one. Parts are held in memory, several at a time. */
+const PART_BYTES = 16 * 1024 * 1024;
 /** As many names as one call to remove takes. */
 const NAMES_A_CALL = 1_000;
 
@@ -186,7 +186,7 @@ function clientConfig(config: S3Config): S3ClientConfig {
     // Servers other than AWS seldom have a host name for each bucket.
     forcePathStyle: (config.urlStyle ?? (config.endpoint === undefined ? "vhost" : "path")) === "path",
     maxAttempts: ATTEMPTS,
-    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: IDLE_TIMEOUT_MS },
+    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
   };
 }
 

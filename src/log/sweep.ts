@@ -1,7 +1,11 @@
+import pLimit from "p-limit";
 import type { Session } from "../engine/session.js";
 import type { SweepResult } from "../types.js";
-import { isFileOf } from "./names.js";
+import { isForgotten } from "./manifest.js";
+import { isFileOf, isManifest, logFolder, manifestName } from "./names.js";
+import { readLogs } from "./registry.js";
 import type { LogRoot } from "./root.js";
+import { SIDE_BY_SIDE, type StoredObject } from "./store.js";
 
 interface KnownFile {
   readonly id: string;
@@ -37,10 +41,11 @@ export async function sweepAll(
   const kept = new Set(known.filter((row) => !row.expired).map((row) => row.file));
   const expired = new Set(known.filter((row) => row.expired).map((row) => row.file));
   const lakeId = await root.lakeId(session);
-  const gone = listed.filter(({ name, modified }) => {
+  const files = listed.filter(({ name, modified }) => {
     if (!isFileOf(lakeId, name) || kept.has(name)) return false;
     return expired.has(name) || modified.getTime() < before;
   });
+  const gone = [...files, ...(await manifestsOfNoLog(session, root, listed, lakeId))];
   if (!options.dryRun) {
     await root.store.remove(gone.map((object) => object.name));
     await forget(
@@ -50,6 +55,24 @@ export async function sweepAll(
     );
   }
   return { files: gone.map((object) => object.name), bytes: gone.reduce((sum, object) => sum + object.bytes, 0n) };
+}
+
+/** Manifests of logs that ended: their files go, so nobody may find them any more. */
+async function manifestsOfNoLog(
+  session: Session,
+  root: LogRoot,
+  listed: readonly StoredObject[],
+  lakeId: string,
+): Promise<StoredObject[]> {
+  const live = new Set([...(await readLogs(session, root.tables)).keys()].map((log) => manifestName(logFolder(log))));
+  const limit = pLimit(SIDE_BY_SIDE);
+  const candidates = listed.filter(({ name }) => isManifest(name) && !live.has(name));
+  const found = await Promise.all(
+    candidates.map((object) =>
+      limit(async () => ((await isForgotten(root.store, object.name, lakeId)) ? [object] : [])),
+    ),
+  );
+  return found.flat();
 }
 
 function knownFiles(session: Session, { tables, graceMs }: LogRoot): Promise<KnownFile[]> {

@@ -88,7 +88,7 @@ export async function compact(session: Session, root: LogRoot, options: CompactO
   const chosen = options.views === undefined ? {} : { logs };
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   const results = await compactLogs(session, root, runId, { ...chosen, ...signal, thorough: true });
-  for (const { log } of results) await publishManifest(session, root.tables, root.store, log);
+  for (const { log } of results) await publishManifest(session, root, log);
   const swept = await sweepAll(session, root, { dryRun: false });
   return { runId, logs: results, swept };
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { Session } from "../engine/session.js";
-import { ConflictError } from "../errors.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
 import {
@@ -9,6 +8,7 @@ import {
   countConsolidated,
   dropConsolidated,
   type FileContext,
+  requireYoung,
   writeBase,
   writeSegment,
 } from "./files.js";
@@ -16,9 +16,6 @@ import { storedRows } from "./read.js";
 import { beginEpoch, insertEntries, type LogState, type NewEntry, readLog } from "./registry.js";
 import type { LogRoot } from "./root.js";
 import { encodedColumns, type LogSchema, logSchema } from "./schema.js";
-
-/** The part of the grace time after which a file that was written is no longer sure to be there. */
-const TRUSTED_SHARE = 0.5;
 
 /** Writes what one refresh of a view changed to the view's log: files first, their registration with the commit. */
 export class LogWriter {
@@ -92,12 +89,7 @@ export class LogWriter {
 
   /** Registers what was written, in the transaction that changes the view. */
   async register(): Promise<void> {
-    if (Date.now() - this.writtenAt > this.root.graceMs * TRUSTED_SHARE) {
-      throw new ConflictError("log_file_old", `The log of ${this.log}: its file waited too long to be registered.`, {
-        subject: { view: this.log },
-        hint: "Run the same command again, or raise `log.grace`.",
-      });
-    }
+    requireYoung(this.log, this.writtenAt, this.root.graceMs);
     const { session, root } = this;
     if (this.mode === "begin")
       await beginEpoch(session, root.tables, this.log, this.files.epoch, this.schema, this.before);
@@ -113,7 +105,9 @@ export class LogWriter {
     this.writtenAt = Date.now();
     await consolidate(this.session, this.schema, select);
     const counts = await countConsolidated(this.session, this.schema);
-    this.entries = [await writeSegment(this.files, this.before?.end ?? 0n, this.horizon, 0)];
+    // Of what lies inside a gap the log knows nothing, as of what lies inside a merged window.
+    const level = this.mode === "catch up" ? 1 : 0;
+    this.entries = [await writeSegment(this.files, this.before?.end ?? 0n, this.horizon, level)];
     await dropConsolidated(this.session);
     return counts;
   }

@@ -9,7 +9,7 @@ import { LogScene } from "./scene.js";
 import { KINDS, NAMES, TABLES, viewOf, writesOf } from "./views.js";
 
 type Step =
-  | { readonly kind: "write"; readonly number: number }
+  | { readonly kind: "write" | "write and refresh"; readonly number: number }
   | { readonly kind: "refresh" | "compact" | "expire" | "reopen" | "maintain" }
   | { readonly kind: "refresh one" | "gap" | "drop and define"; readonly view: number }
   | { readonly kind: "redefine"; readonly view: number; readonly columns: number | null; readonly p: number }
@@ -30,8 +30,9 @@ const number = fc.nat(1_000_000);
 const index = fc.nat(7);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant("write" as const), number }) },
-  { weight: 9, arbitrary: fc.record({ kind: fc.constant("refresh" as const) }) },
+  { weight: 12, arbitrary: fc.record({ kind: fc.constant("write and refresh" as const), number }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("write" as const), number }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("refresh" as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("compact", "expire", "reopen", "maintain") }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("refresh one" as const), view: index }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("gap", "drop and define"), view: index }) },
@@ -62,8 +63,8 @@ export function histories(steps: { readonly least: number; readonly most: number
       maxLength: 3,
       selector: (view) => view.name,
     }),
-    keep: fc.constantFrom(2, 6, 15, 1_000),
-    maxLag: fc.option(fc.constantFrom(3, 20)),
+    keep: fc.constantFrom(3, 20, 60, 1_000),
+    maxLag: fc.option(fc.constantFrom(3, 40)),
     fanOut: fc.constantFrom(2, 3),
     fileBytes: fc.constantFrom(1, 100_000_000),
     compact: fc.constantFrom("auto", "auto", "manual"),
@@ -98,11 +99,9 @@ export async function runHistory(kind: LakeKind, history: History, tally: Tally)
   await run.begin();
   for (const one of history.steps) await run.step(one);
   await scene.refresh();
-  await run.checkConsumers();
-  await scene.check();
+  await run.check();
   await scene.lake.compact();
-  await run.checkConsumers();
-  await scene.check();
+  await run.check();
 }
 
 class Run {
@@ -130,26 +129,20 @@ class Run {
       case "write":
         await this.write(step.number);
         return;
+      case "write and refresh":
+        await this.write(step.number);
+        await this.scene.refresh();
+        return;
       case "refresh":
         await this.scene.refresh();
         return;
       case "refresh one":
         await this.scene.refresh([this.viewAt(step.view).name]);
         return;
-      case "compact": {
-        const result = await this.scene.lake.compact();
-        this.tally.add(
-          "merges",
-          result.logs.reduce((sum, log) => sum + log.merges, 0),
-        );
-        this.tally.add(
-          "folds",
-          result.logs.reduce((sum, log) => sum + log.folds, 0),
-        );
-        await this.checkConsumers();
-        await this.scene.check();
+      case "compact":
+        await this.scene.lake.compact();
+        await this.check();
         return;
-      }
       case "expire":
         await this.scene.sql("CALL ducklake_expire_snapshots('lake', older_than => now())");
         return;
@@ -267,8 +260,20 @@ class Run {
     expect(Number((endOf(facts) ?? 0n) - mirror.position)).toBeGreaterThan(this.history.maxLag ?? 0);
   }
 
+  async check(): Promise<void> {
+    await this.checkConsumers();
+    await this.scene.check();
+    for (const { name } of this.definitions) {
+      const facts = await this.scene.facts(name).catch(() => undefined);
+      if (facts === undefined) continue;
+      this.tally.add("positions", positionsOf(facts).length);
+      this.tally.add("merged", segmentsOf(facts).filter((entry) => entry.level > 0).length);
+      this.tally.add("folded", basesOf(facts).filter((entry) => entry.level > 0 && entry.part === 0).length);
+    }
+  }
+
   /** Who has not lagged behind finds its position. */
-  async checkConsumers(): Promise<void> {
+  private async checkConsumers(): Promise<void> {
     const listed = await this.scene.lake.consumers();
     for (const { name, view, mirror } of this.consumers) {
       const facts = await this.scene.facts(view).catch(() => undefined);

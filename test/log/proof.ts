@@ -78,6 +78,7 @@ export async function checkLog(scene: LogScene, facts: LogFacts): Promise<void> 
     const next = positions[Math.min(positions.length - 1, index + 1 + (index % 3))];
     if (next !== undefined) await checkChanges(scene, facts, position, next);
   }
+  for (const [position, shadow] of scene.unloggedOf(facts)) await checkUnlogged(scene, facts, position, shadow);
 }
 
 /** One base, then windows without gap or overlap. */
@@ -238,11 +239,29 @@ async function checkState(scene: LogScene, facts: LogFacts, position: bigint): P
   );
   expect(difference, what).toEqual({ surplus: 0n, missing: 0n });
 
-  const state = await scene.lake.state(facts.log, { at: position });
-  expect(state.to, what).toBe(position);
+  expect(await stateLines(scene, facts, position), what).toEqual(await jsonOf(scene, facts, shadow));
+}
+
+/** Of where a run without a log has brought the view the log tells nothing, rather than what is wrong. */
+async function checkUnlogged(scene: LogScene, facts: LogFacts, position: bigint, shadow: string): Promise<void> {
+  const [oldest] = positionsOf(facts);
+  if (oldest === undefined || position < oldest || position > (endOf(facts) ?? 0n)) return;
+  let lines: string[];
+  try {
+    lines = await stateLines(scene, facts, position);
+  } catch (error) {
+    expect((error as { code?: unknown }).code, `${facts.log} at ${position}`).toBe("log_position_lost");
+    return;
+  }
+  expect(lines, `${facts.log} at ${position}`).toEqual(await jsonOf(scene, facts, shadow));
+}
+
+async function stateLines(scene: LogScene, facts: LogFacts, position: bigint): Promise<string[]> {
   const lines: string[] = [];
-  for await (const line of state.jsonLines()) lines.push(line.slice('{"row":'.length, -1));
-  expect(lines.sort(), what).toEqual(await jsonOf(scene, facts, shadow));
+  for await (const line of (await scene.lake.state(facts.log, { at: position })).jsonLines()) {
+    lines.push(line.slice('{"row":'.length, -1));
+  }
+  return lines.sort();
 }
 
 /** What the product says has changed leads from one kept state to the other, each row once. */

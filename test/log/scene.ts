@@ -30,6 +30,8 @@ interface Opened {
 
 export class LogScene implements AsyncDisposable {
   private readonly shadows = new Map<string, Map<bigint, Shadow>>();
+  /** Where runs without a log have brought views meanwhile. */
+  private readonly unlogged = new Map<string, Map<bigint, Shadow>>();
   private shadowCount = 0;
   private definitions: readonly ViewDefinition[] = [];
 
@@ -43,7 +45,7 @@ export class LogScene implements AsyncDisposable {
     const place = await tempLake(kind);
     const path =
       kind.data === "s3" ? `${place.config.dataPath?.replace(/\/$/, "")}-logs` : join(place.folder, "the logs");
-    const config = { ...place.config, engine: { threads: 2 }, ...more, log: { path, ...log } };
+    const config = { ...place.config, engine: { threads: 1 }, ...more, log: { path, ...log } };
     return new LogScene(place, config, await openScene(place, config));
   }
 
@@ -103,21 +105,22 @@ export class LogScene implements AsyncDisposable {
     return result;
   }
 
-  /** Keeps the rows of every view that stands where its log does. */
+  /** Keeps the rows of every view, for where it stands now. */
   async keep(): Promise<void> {
     const progress = await this.rows<{ view: string; horizon: bigint }>(
       "SELECT view, horizon FROM lake.ivm.progress WHERE horizon IS NOT NULL",
     );
     for (const { view, horizon } of progress) {
       const facts = await readFacts(this, view);
-      if (facts === undefined || endOf(facts) !== horizon) continue;
-      const positions = this.shadows.get(view) ?? new Map<bigint, Shadow>();
+      if (facts === undefined) continue;
+      const kept = endOf(facts) === horizon ? this.shadows : this.unlogged;
+      const positions = kept.get(view) ?? new Map<bigint, Shadow>();
       // Once a position stands, what it means must never change.
       if (positions.get(horizon)?.epoch === facts.epoch) continue;
       const table = `shadow.main.s${++this.shadowCount}`;
       await this.sql(`CREATE TABLE ${table} AS SELECT * FROM ${quotePath(["lake", "main", view])}`);
       positions.set(horizon, { table, epoch: facts.epoch });
-      this.shadows.set(view, positions);
+      kept.set(view, positions);
     }
   }
 
@@ -125,6 +128,12 @@ export class LogScene implements AsyncDisposable {
   shadowAt(facts: LogFacts, position: bigint): string | undefined {
     const shadow = this.shadows.get(facts.log)?.get(position);
     return shadow?.epoch === facts.epoch ? shadow.table : undefined;
+  }
+
+  /** The kept rows for snapshots that a run without a log has brought the view to. */
+  unloggedOf(facts: LogFacts): [position: bigint, shadow: string][] {
+    const unlogged = [...(this.unlogged.get(facts.log) ?? [])].filter(([, { epoch }]) => epoch === facts.epoch);
+    return unlogged.map(([position, { table }]) => [position, table]);
   }
 
   async facts(view: string): Promise<LogFacts> {
