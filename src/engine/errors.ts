@@ -81,7 +81,7 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
       }),
   ],
   [
-    /Could not (establish|connect)|Connection refused|Could not resolve host|Timeout was reached|connection error for HTTP/i,
+    /Could not (establish|connect)|Connection refused|Could not resolve host|Timeout was reached|connection error for HTTP|Server returned nothing|HTTP (Error|code).*\b5\d\d\b/i,
     (message, cause) =>
       new LakeError("storage_unreachable", `The object storage can't be reached. ${message}`, {
         cause,

@@ -53,7 +53,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       at: fc.constantFrom("end", "oldest", "nowhere"),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("consume" as const), consumer: index, commit: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("consume" as const), consumer: fc.nat(3), commit: fc.boolean() }),
+  },
 );
 
 export function histories(steps: { readonly least: number; readonly most: number }): fc.Arbitrary<History> {
@@ -121,6 +124,9 @@ class Run {
     const [first] = this.definitions;
     this.definitions.push({ name: "chained", sql: `SELECT count(*) AS n FROM ${quoteIdentifier(first?.name ?? "")}` });
     await this.scene.define(this.definitions);
+    await this.scene.refresh();
+    await this.addConsumer({ kind: "add consumer", view: 0, at: "end" });
+    await this.addConsumer({ kind: "add consumer", view: 1, at: "nowhere" });
   }
 
   async step(step: Step): Promise<void> {

@@ -32,6 +32,7 @@ export class LogScene implements AsyncDisposable {
   private readonly shadows = new Map<string, Map<bigint, Shadow>>();
   /** Where runs without a log have brought views meanwhile. */
   private readonly unlogged = new Map<string, Map<bigint, Shadow>>();
+  readonly checkedFiles = new Set<string>();
   private shadowCount = 0;
   private definitions: readonly ViewDefinition[] = [];
 
