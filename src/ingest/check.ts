@@ -84,7 +84,7 @@ export async function checkValues(session: Session, table: string, conversions: 
   if (check.lossy) {
     const from = source.text ? "" : ` of type ${source.type}`;
     const what = `${count} ${count === 1n ? "value" : "values"}${from} can't be kept as ${target.type} without loss`;
-    const samples = await samplesOf(session, [[source.name, quoteIdentifier(source.name)]], check.where);
+    const samples = await samplesOf(session, [[source.name, quoteIdentifier(source.stored)]], check.where);
     throw refused("value_lossy", `Column ${target.name} of ${table}: ${what}`, samples, {
       subject,
       hint: "Convert or round them in a query, or give the table's column another type.",
@@ -145,10 +145,10 @@ export async function checkKeys(
       hint: "Every row needs a key; leave these rows out, or fill the column, in a query.",
     });
   }
-  const grouped = `SELECT ${parts.map(({ target, expression }) => `${expression} AS ${quoteIdentifier(target.name)}`).join(", ")}, count(*) AS ivm_copies
+  const grouped = `SELECT ${parts.map(({ target, expression }) => `${expression} AS ${quoteIdentifier(target.name)}`).join(", ")}, count(*) AS _ivm_copies
     FROM ${INPUT} GROUP BY ${parts.map((_, index) => index + 1).join(", ")} HAVING count(*) > 1`;
   const { keys, copies } = await session.row<{ keys: bigint; copies: bigint | null }>(
-    `SELECT count(*) AS keys, CAST(sum(ivm_copies) AS BIGINT) AS copies FROM (${grouped})`,
+    `SELECT count(*) AS keys, CAST(sum(_ivm_copies) AS BIGINT) AS copies FROM (${grouped})`,
   );
   if (keys > 0n) {
     const names = parts.map(({ target }): [string, string] => [target.name, quoteIdentifier(target.name)]);
@@ -191,7 +191,7 @@ export function samplesOf(
 }
 
 function wholeRow(conversions: readonly Conversion[]): [string, string][] {
-  return conversions.map(({ source }) => [source.name, quoteIdentifier(source.name)]);
+  return conversions.map(({ source }) => [source.name, quoteIdentifier(source.stored)]);
 }
 
 function haveNo(rows: bigint): string {

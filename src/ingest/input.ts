@@ -3,8 +3,9 @@ import type { Session } from "../engine/session.js";
 import { ConfigError, IngestError, IvmError } from "../errors.js";
 import { type Ast, hasLimit } from "../sql/ast.js";
 import { type Parsed, parseStatements } from "../sql/parse.js";
-import { quotePath } from "../sql/quote.js";
+import { quoteIdentifier, quotePath } from "../sql/quote.js";
 import type { FileFormat, IngestSource } from "../types.js";
+import { sameName } from "../view/names.js";
 import { fileFormat, fileQuery, READ_HINT } from "./files.js";
 import type { TargetColumn } from "./target.js";
 
@@ -17,6 +18,8 @@ export type Input =
 
 export interface InputColumn {
   readonly name: string;
+  /** The column's name in INPUT. */
+  readonly stored: string;
   readonly type: string;
   /** True where the value was written as text in a file that has no type for it. */
   readonly text: boolean;
@@ -122,7 +125,17 @@ async function reachFiles(session: Session, engine: Engine, input: Input): Promi
 
 async function columnsOf(session: Session, isText: (column: string) => boolean): Promise<InputColumn[]> {
   const columns = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${INPUT}`);
-  return columns.map(({ column_name: name, column_type: type }) => ({ name, type, text: isText(name) }));
+  const result = columns.map(({ column_name: name, column_type: type }) => {
+    // A column of this name hides the row's id.
+    const stored = sameName(name, "rowid") ? "_ivm_rowid_of_input" : name;
+    return { name, stored, type, text: isText(name) };
+  });
+  for (const { name, stored } of result) {
+    if (name !== stored) {
+      await session.run(`ALTER TABLE ${INPUT} RENAME COLUMN ${quoteIdentifier(name)} TO ${quoteIdentifier(stored)}`);
+    }
+  }
+  return result;
 }
 
 /** A file's name for messages: a signed address keeps its secrets behind the question mark. */

@@ -2,7 +2,7 @@
 import type { Session } from "../engine/session.js";
 import { InternalError } from "../errors.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
-import { CHANGES, VICTIMS } from "./compare.js";
+import { MATCHES, VICTIMS } from "./compare.js";
 import type { Conversion } from "./convert.js";
 import { INPUT } from "./input.js";
 import { type Target, type TargetColumn, targetName, targetPath } from "./target.js";
@@ -30,7 +30,7 @@ export async function writeChanges(
   key: readonly string[],
 ): Promise<void> {
   await deleteVictims(session, target, key);
-  const written = `rowid IN (SELECT ivm_row FROM ${CHANGES} WHERE copies = 0 OR differs)`;
+  const written = `rowid IN (SELECT _ivm_row FROM ${MATCHES} WHERE NOT matched OR differs)`;
   await insert(session, target, conversions, written);
 }
 
@@ -48,15 +48,17 @@ async function insert(
 async function deleteVictims(session: Session, target: Target, key: readonly string[]): Promise<void> {
   const nullKey = key.map((name) => `${q(name)} IS NULL`).join(" OR ");
   const { expected, nulls } = await session.row<{ expected: bigint | null; nulls: bigint }>(
-    `SELECT CAST(sum(copies) AS BIGINT) AS expected, count(*) FILTER (WHERE ${nullKey}) AS nulls FROM ${VICTIMS}`,
+    `SELECT CAST(sum(_ivm_copies) AS BIGINT) AS expected, count(*) FILTER (WHERE ${nullKey}) AS nulls FROM ${VICTIMS}`,
   );
   if (expected === null) return;
   // Plain equality lets the keys' range skip files.
   const equals = nulls === 0n ? "=" : "IS NOT DISTINCT FROM";
   const path = targetPath(target);
-  const sameKey = key.map((name) => `victim.${q(name)} ${equals} ${quotePath([target.table, name])}`).join(" AND ");
+  const sameKey = key
+    .map((name) => `_ivm_victim.${q(name)} ${equals} ${quotePath([target.table, name])}`)
+    .join(" AND ");
   const deleted = await session.change(
-    `DELETE FROM ${path} WHERE EXISTS (SELECT 1 FROM ${VICTIMS} AS victim WHERE ${sameKey})`,
+    `DELETE FROM ${path} WHERE EXISTS (SELECT 1 FROM ${VICTIMS} AS _ivm_victim WHERE ${sameKey})`,
   );
   if (deleted === expected) return;
   throw new InternalError(

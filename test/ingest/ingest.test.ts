@@ -214,6 +214,22 @@ describe("names", () => {
     expect(await scene.value('SELECT count(*) FROM "order"')).toBe("4");
   });
 
+  test("of columns and tables may be those that are used here", async () => {
+    const names = ["rowid", "snapshot_id", "copies", "matched", "differs", "gone", "input", "present", "_ivm_weight"];
+    const columns = names.map((name) => `"${name}" INTEGER`).join(", ");
+    for (const table of ["victim", "_ivm_victim", "ivm_input", "present", "input"]) {
+      await scene.sql(`CREATE TABLE "${table}"(${columns})`);
+      const rows = (n: number, value: number) =>
+        `SELECT ${names.map((name, index) => `${index < 3 ? "i" : value} AS "${name}"`).join(", ")} FROM range(${n}) r(i)`;
+      const key = ["rowid", "snapshot_id", "copies"];
+      await scene.lake.merge(table, rows(5, 1), { key });
+      const result = await scene.lake.merge(table, rows(3, 2), { key, deleteMissing: true });
+      expect(counts(result), table).toEqual([3, 0, 3, 2, 0]);
+      expect((await scene.lake.merge(table, rows(3, 2), { key, deleteMissing: true })).status).toBe("unchanged");
+      expect(await scene.value(`SELECT count(*) FROM (FROM "${table}" EXCEPT ${rows(3, 2)})`)).toBe("0");
+    }
+  });
+
   test.each([
     ["", "table_name"],
     ["t WHERE k = 1", "table_name"],
