@@ -10,6 +10,7 @@ import { printJson } from "../sql/json.js";
 import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, ViewDefinition } from "../types.js";
+import type { StateOptions } from "./aggregate-states.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
 import { bagLayout, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
@@ -142,7 +143,9 @@ async function prepare(
   const timed = usesTime(settled, context.functions, columnNames(sources));
   const timeless = timed ? replaceTime(settled, columnRef([CLOCK]), columnNames(sources)) : settled;
   const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
-  const layout = await layOut(session, plan, columns, definition.floatSums === "fold", origin);
+  // A view that is always recomputed needs nothing to fold.
+  const options = { foldFloats: definition.floatSums === "fold", countDistinct: definition.refresh !== "full" };
+  const layout = await layOut(session, plan, columns, options, origin);
   const printed = await printStatement(
     session,
     replaceSources(settled, (_, node) => node),
@@ -321,17 +324,16 @@ async function layOut(
   session: Session,
   plan: ViewPlan | null,
   columns: readonly TypedColumn[],
-  foldFloats: boolean,
+  options: StateOptions,
   origin: SqlOrigin,
 ): Promise<Layout> {
-  const draft = (countDistinct: boolean): LayoutDraft =>
-    plan === null ? bagLayout(columns) : layoutOf(plan, columns, { countDistinct, foldFloats });
-  const preferred = draft(true);
+  const draft = (chosen: StateOptions): LayoutDraft =>
+    plan === null ? bagLayout(columns) : layoutOf(plan, columns, chosen);
+  const preferred = draft(options);
   const counted = [];
   for (const table of preferred.counted ?? []) {
     const stored = await store(session, table.columns);
-    if (stored.refused !== null)
-      return { ...draft(false), columns: await required(session, draft(false), origin), counted: [] };
+    if (stored.refused !== null) return layOut(session, plan, columns, { ...options, countDistinct: false }, origin);
     counted.push({ ...table, columns: stored.columns });
   }
   return { ...preferred, columns: await required(session, preferred, origin), counted };

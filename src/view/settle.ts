@@ -26,6 +26,7 @@ import {
  * Picks become a minimum or maximum of (y, x), which is kept as such. Gives the statement itself where nothing is open.
  */
 export function settleOrder(statement: Ast): Ast {
+  if (hasOrderInside(statement)) return statement;
   let changed = false;
   const visit = (node: Ast): Ast | undefined => {
     if (node["class"] !== "FUNCTION") return undefined;
@@ -37,6 +38,18 @@ export function settleOrder(statement: Ast): Ast {
   };
   const settled = mapParts(statement, visit);
   return changed ? settled : statement;
+}
+
+/** True where a query inside is in an order: who aggregates over such rows means them to be taken in it. */
+function hasOrderInside(statement: Ast): boolean {
+  const top = child(statement, "node");
+  let found = false;
+  walkAst(top, (node) => {
+    const ordered = children(node, "modifiers").some((modifier) => modifier["type"] === "ORDER_MODIFIER");
+    if (ordered && node !== top) found = true;
+    return !found;
+  });
+  return found;
 }
 
 /** DuckDB's parser makes list_sort(list(x)) of list(x ORDER BY x). */

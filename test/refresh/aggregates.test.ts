@@ -236,9 +236,9 @@ test("every aggregate is what its query says after each change", { timeout: 240_
   ).toEqual([]);
   const history = new History(Number(process.env["AGGREGATES_SEED"] ?? 1));
   const strategies = new Set<string | null>();
-  for (let step = 0; step < 6; step += 1) {
+  for (let step = 0; step < 5; step += 1) {
     // Empty at first, and once more in the middle.
-    if (step === 4) await query("DELETE FROM t");
+    if (step === 3) await query("DELETE FROM t");
     else if (step > 0) for (let count = 0; count < 3; count += 1) for (const sql of history.change()) await query(sql);
     const result = await lake.refresh();
     expect(result.views.flatMap((view) => (view.error === null ? [] : [[view.view, view.error.message]]))).toEqual([]);

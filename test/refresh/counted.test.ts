@@ -90,6 +90,12 @@ test("values that the lake can't hold are read anew", async () => {
   expect(await tables()).toEqual([]);
 });
 
+test("a view that is always recomputed counts nothing", async () => {
+  await lake.define([{ name: "v", sql: QUERY, refresh: "full" }]);
+  await refreshed(QUERY);
+  expect(await tables()).toEqual([]);
+});
+
 test("the tables go with the view", async () => {
   await lake.define([{ name: "v", sql: QUERY }]);
   await refreshed(QUERY);

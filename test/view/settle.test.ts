@@ -44,6 +44,16 @@ describe("an aggregate that depends on order gets one", () => {
   });
 });
 
+test.each([
+  ["SELECT list(x) AS l FROM t ORDER BY 1", true],
+  ["SELECT list(x) AS l FROM (SELECT x FROM t ORDER BY y)", false],
+  ["WITH u AS (SELECT x FROM t ORDER BY y LIMIT 3) SELECT first(x) AS l FROM u", false],
+  ["SELECT * FROM (SELECT y, any_value(x) AS l FROM t GROUP BY y)", true],
+])("rows of a subquery in an order are taken in it: %s", async (sql, settles) => {
+  const statement = await parseSelect(session, sql, { view: "v" });
+  expect(settleOrder(statement) !== statement).toBe(settles);
+});
+
 /** Rows in which every pick has one answer, NULLs in all places. */
 const ROWS = [
   "(1, 5, 1, 'a'), (2, 7, 2, 'b'), (3, 1, 3, 'c')",
