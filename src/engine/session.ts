@@ -1,4 +1,12 @@
-import { type DuckDBConnection, type DuckDBType, type DuckDBValue, LIST, listValue, VARCHAR } from "@duckdb/node-api";
+import {
+  type DuckDBConnection,
+  type DuckDBResultReader,
+  type DuckDBType,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  VARCHAR,
+} from "@duckdb/node-api";
 import { engineError } from "./errors.js";
 
 export type Parameter = string | number | bigint | boolean | null | readonly string[];
@@ -22,17 +30,19 @@ export class Session {
   async rows<Row>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
     this.statements += 1;
     try {
-      const bound = parameters.map(bindable);
-      const types = parameters.map((value) => (Array.isArray(value) ? LIST(VARCHAR) : undefined));
-      const result = await this.connection.runAndReadAll(
-        sql,
-        bound,
-        types.some((type) => type !== undefined) ? (types as never) : undefined,
-      );
+      const result = await this.ask(sql, parameters);
       return result.getRowObjectsJS() as Row[];
     } catch (error) {
       throw engineError(error, this.redact);
     }
+  }
+
+  private ask(sql: string, parameters: readonly Parameter[]): Promise<DuckDBResultReader> {
+    // Not prepared: a prepared CALL of DuckLake's rewrite fails, since its transaction has ended by then.
+    if (parameters.length === 0) return this.connection.runAndReadAll(sql);
+    const types = parameters.map((value) => (Array.isArray(value) ? LIST(VARCHAR) : undefined));
+    const typed = types.some((type) => type !== undefined);
+    return this.connection.runAndReadAll(sql, parameters.map(bindable), typed ? (types as never) : undefined);
   }
 
   /** The types of a query's columns, which is not run. */

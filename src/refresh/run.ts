@@ -15,6 +15,7 @@ import { selectViews, upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { recordSources } from "./record-sources.js";
 import { dryResult, failure, unchanged } from "./results.js";
+import { tidyStateTables } from "./upkeep.js";
 import { ViewWork } from "./view-work.js";
 
 /** Brings the selected views, in order, to the run's horizon. */
@@ -52,6 +53,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
   }
   await run.shared.drop(run.session);
   const status = statusOf(results);
+  if (status !== "unchanged" && options.dryRun !== true) await tidyStateTables(run.session, run.engine, run.tables);
   const warnings =
     run.logs === undefined || options.dryRun === true
       ? []

@@ -73,8 +73,11 @@ export class StateTables {
 
   async exists(session: Session): Promise<boolean> {
     if (this.seen) return true;
+    // Asked of the catalog's own tables: DuckDB's list of tables loads every table of the lake.
+    const metadata = (name: string): string => this.engine.metadataTable(name);
     const row = await session.row<{ n: bigint }>(
-      `SELECT count(*) AS n FROM duckdb_tables() WHERE database_name = ${quoteLiteral(LAKE_NAME)} AND schema_name = ${quoteLiteral(this.schema)} AND table_name = 'layout'`,
+      `SELECT count(*) AS n FROM ${metadata("ducklake_table")} t JOIN ${metadata("ducklake_schema")} s ON s.schema_id = t.schema_id
+       WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND t.table_name = 'layout' AND s.schema_name = ${quoteLiteral(this.schema)}`,
     );
     this.seen = row.n > 0n;
     return this.seen;
