@@ -127,6 +127,7 @@ function lowerValues(lowering: Lowering, from: Ast): FromResult {
 function lowerTableFunction(lowering: Lowering, from: Ast): FromResult {
   const call = child(from, "function");
   const name = text(call, "function_name").toLowerCase();
+  if (name === "unnest") requireConstant(children(call, "children"));
   if (name !== "range" && name !== "generate_series") {
     throw new Unsupported("table_function", `the table function ${name} has no incremental rule`);
   }
@@ -135,16 +136,13 @@ function lowerTableFunction(lowering: Lowering, from: Ast): FromResult {
   return constantFrom(lowering, { ...from, column_name_alias: [] }, text(from, "alias") || name, [column]);
 }
 
-const LATERAL = new Unsupported(
-  "lateral",
-  "rows that depend on another table of the same FROM have no incremental rule",
-);
+const LATERAL = "lateral";
 
 function requireConstant(expressions: readonly Ast[]): void {
   walkAst(expressions, (node) => {
     if (texts(node, "column_names")[0] === CLOCK) throw unsupportedTime("rows of constants");
     if (node["class"] === "COLUMN_REF" || node["class"] === "SUBQUERY") {
-      throw LATERAL;
+      throw new Unsupported(LATERAL, "rows that depend on another table of the same FROM have no rule in this form");
     }
     return undefined;
   });
@@ -160,7 +158,9 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
     );
   }
   const left = lowerFrom(lowering, child(from, "left"), env);
-  const right = lowerRight(lowering, child(from, "right"), env);
+  const rightAst = child(from, "right");
+  const right = lowerRight(lowering, rightAst, env);
+  if (right === undefined) return lowering.lateral(from, left, rightAst, env);
   const shared = reference === "NATURAL" ? commonColumns(left.scope, right.scope) : texts(from, "using_columns");
   const equalities = shared.map((name) => ({
     name,
@@ -206,12 +206,14 @@ function lowerJoin(lowering: Lowering, from: Ast, env: Environment): FromResult 
   }
 }
 
-function lowerRight(lowering: Lowering, right: Ast, env: Environment): FromResult {
+/** Undefined where the right side names columns that are not its own, which can only be those of the left side. */
+function lowerRight(lowering: Lowering, right: Ast, env: Environment): FromResult | undefined {
   try {
     return lowerFrom(lowering, right, env);
   } catch (error) {
-    if (error instanceof Unsupported && error.reason.code === "unknown_column" && right["type"] === "SUBQUERY")
-      throw LATERAL;
+    const code = error instanceof Unsupported ? error.reason.code : "";
+    if (code === "unknown_column" && right["type"] === "SUBQUERY") return undefined;
+    if (code === LATERAL && right["type"] === "TABLE_FUNCTION") return undefined;
     throw error;
   }
 }
@@ -257,7 +259,7 @@ function outerJoin(
   };
 }
 
-function innerJoin(
+export function innerJoin(
   left: Relation,
   right: Relation,
   predicates: readonly ReturnType<typeof columnExpression>[],

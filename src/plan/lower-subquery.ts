@@ -115,7 +115,7 @@ export function lowerInner(lowering: Lowering, node: Ast, outer: Scope, env: Env
   }
 }
 
-function lowerCorrelated(lowering: Lowering, node: Ast, outer: Scope, env: Environment): Inner {
+export function lowerCorrelated(lowering: Lowering, node: Ast, outer: Scope, env: Environment): Inner {
   const from = simpleFrom(lowering, node, env);
   const items = expandStars(children(node, "select_list"), from.scope);
   const local = new Resolver(lowering.functions, from.scope);

@@ -13,6 +13,7 @@ import { containsAggregate, lowerAggregates, multipliesRows } from "./lower-aggr
 import type { SubqueryValue } from "./lower-correlated.js";
 import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
+import { lowerLateral } from "./lower-lateral.js";
 import { limitClause, lowerLimit, withSortColumns } from "./lower-limit.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
@@ -98,6 +99,11 @@ export class Lowering {
     const constant = { kind: "constant" as const, sql: "", columns };
     this.unprinted.push({ target: constant, ast: statement, statement: true });
     return constant;
+  }
+
+  /** A join whose right side names columns of its left side. */
+  lateral(join: Ast, left: FromResult, right: Ast, env: Environment): FromResult {
+    return lowerLateral(this, join, left, right, env);
   }
 
   query(node: Ast, env: Environment): LoweredQuery {

@@ -65,8 +65,9 @@ describe("old + Σ terms = new for definitions", () => {
     }, 1);
   });
 
-  const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS } = definitions;
-  const parts = { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS };
+  const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS, LATERALS } =
+    definitions;
+  const parts = { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS, LATERALS };
 
   let world: World;
   beforeAll(async () => {

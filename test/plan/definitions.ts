@@ -294,3 +294,24 @@ export const PIVOTS = {
   "UNPIVOT of a star": "UNPIVOT (SELECT v, a, b FROM t) ON COLUMNS(* EXCLUDE (v)) INTO NAME n VALUE x",
   "groups of an UNPIVOT": "SELECT n, count(*), sum(x) FROM (UNPIVOT u ON a, c INTO NAME n VALUE x) GROUP BY n",
 };
+
+export const LATERALS = {
+  rows: "SELECT t.a, x.c FROM t, LATERAL (SELECT c FROM u WHERE u.a = t.a) AS x",
+  "rows by any condition": "SELECT t.b, x.z FROM t, (SELECT u.c + t.b AS z FROM u WHERE u.a < t.a AND c > 0) AS x",
+  "a star": "SELECT * FROM u, LATERAL (SELECT *, u.c + 1 AS d FROM w WHERE w.a = u.a) AS x(p, q)",
+  "with a condition": "SELECT t.a, x.c FROM t JOIN LATERAL (SELECT c FROM u WHERE u.a = t.a) AS x ON x.c > t.b",
+  "LEFT JOIN": "SELECT t.a, x.c FROM t LEFT JOIN LATERAL (SELECT c FROM u WHERE u.a = t.a) AS x ON x.c > 0",
+  "LEFT JOIN on true":
+    "SELECT t.a, x.z FROM t LEFT JOIN LATERAL (SELECT c * 2 AS z FROM u WHERE u.a = t.a) AS x ON true",
+  aggregates: "SELECT t.b, x.n, x.s FROM t, LATERAL (SELECT count(*) AS n, sum(c) AS s FROM u WHERE u.a = t.a) AS x",
+  "aggregates, picked":
+    "SELECT t.b FROM t JOIN LATERAL (SELECT count(*) AS n, max(c) AS m FROM u WHERE u.a = t.a) AS x ON n = 0 OR m > t.b",
+  "aggregates by an inequality":
+    "SELECT t.b, x.m FROM t LEFT JOIN LATERAL (SELECT max(c) + 1 AS m FROM u WHERE u.a > t.a) AS x ON true",
+  "elements of a list": "SELECT t.a, x.e FROM t, unnest(t.l) AS x(e)",
+  "elements of a list, joined": "SELECT t.a, e, u.c FROM t CROSS JOIN unnest(l) AS x(e) JOIN u ON u.a = e",
+  "elements in a subquery": "SELECT a, e + 1 FROM t, (SELECT unnest(l) AS e) AS x WHERE e > 1",
+  "expressions in a subquery": "SELECT b, z FROM t, LATERAL (SELECT a + b AS z) AS x WHERE z > 2",
+  "groups of elements": "SELECT e, count(*) FROM t, unnest(l) AS x(e) GROUP BY e",
+  "numbers up to a column": "SELECT a, i FROM t, generate_series(1, t.a) AS g(i)",
+};

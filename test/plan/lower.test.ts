@@ -14,8 +14,20 @@ beforeAll(async () => {
 });
 
 describe("the plan gives the rows of the query", () => {
-  const { NAMES, STARS, JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, CONSTANTS, EXPRESSIONS, TIME, PIVOTS } =
-    definitions;
+  const {
+    NAMES,
+    STARS,
+    JOINS,
+    SUBQUERIES,
+    GROUPS,
+    WINDOWS,
+    SET_OPERATIONS,
+    CONSTANTS,
+    EXPRESSIONS,
+    TIME,
+    PIVOTS,
+    LATERALS,
+  } = definitions;
   const parts = {
     NAMES,
     STARS,
@@ -28,6 +40,7 @@ describe("the plan gives the rows of the query", () => {
     EXPRESSIONS,
     TIME,
     PIVOTS,
+    LATERALS,
   };
   describe.each(Object.entries(parts))("%s", (_, queries) => {
     test.each(Object.entries(queries))("%s", async (_name, query) => {

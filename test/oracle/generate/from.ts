@@ -9,6 +9,7 @@ import {
   type JoinInput,
   type JoinType,
   literal,
+  type Select,
   scalar,
   select,
   simpleQuery,
@@ -16,7 +17,7 @@ import {
 import { type Context, inner, type Source } from "./context.js";
 import { ExpressionMaker, isOrdered } from "./expression.js";
 import { makePivot } from "./pivot.js";
-import { TABLE_TYPES, typedLiteral } from "./values.js";
+import { LIST, TABLE_TYPES, typedLiteral } from "./values.js";
 
 const MANY_ROWS = 1200;
 
@@ -263,20 +264,50 @@ export function makeLateral(context: Context): From {
   const source = pickSource(context);
   const outer = context.fresh("r");
   const first = part({ kind: "table", path: source.path, alias: outer }, outer, source.columns, source.size);
-  const other = pickSource(context);
-  const alias = context.fresh("r");
-  const second = part({ kind: "table", path: other.path, alias }, alias, other.columns, other.size);
-  const where = joinPredicate(context, first, second);
-  const expression = new ExpressionMaker(draw, [...first.atoms, ...second.atoms]).any(1);
-  const body = select({ items: [{ kind: "expression", expression, alias: "z" }], from: [second.input], where });
+  const { body, value, size } = lateralBody(context, first);
   const name = context.fresh("q");
-  const query = simpleQuery(body);
-  const columns = [{ name: "z", type: expression.type, exact: expression.exact }];
-  const right = part({ kind: "derived", query, alias: name, lateral: true }, name, columns, other.size / 2);
+  const input = { kind: "derived", query: simpleQuery(body), alias: name, lateral: true } as const;
+  const right = part(input, name, [{ name: "z", type: value.type, exact: value.exact }], size);
+  // A row of aggregates is always there, and columns of the inner table alone can be padded.
+  const padded = (size === 1 || value.kind === "column") && draw.chance(40);
+  const condition = { kind: "on", predicate: literal("BOOLEAN", "true") } as const;
   return {
-    inputs: [first.input, right.input],
+    inputs: padded
+      ? [{ kind: "join", type: "LEFT", left: first.input, right: input, condition }]
+      : [first.input, right.input],
     atoms: [...first.atoms, ...right.atoms],
     conditions: [],
     size: source.size * right.size,
   };
+}
+
+interface LateralBody {
+  readonly body: Select;
+  readonly value: Expression;
+  readonly size: number;
+}
+
+function lateralBody(context: Context, first: Part): LateralBody {
+  const { draw } = context;
+  const other = pickSource(context);
+  const alias = context.fresh("r");
+  const second = part({ kind: "table", path: other.path, alias }, alias, other.columns, other.size);
+  const rows = (value: Expression, size: number): LateralBody => {
+    const where = joinPredicate(context, first, second);
+    return { body: select({ items: [item(value)], from: [second.input], where }), value, size };
+  };
+  const elements = (list: Expression): LateralBody => {
+    const value = scalar("INTEGER")`unnest(${list})`;
+    return { body: select({ items: [item(value)], from: [] }), value, size: 2 };
+  };
+  const item = (expression: Expression) => ({ kind: "expression", expression, alias: "z" }) as const;
+  const lists = first.atoms.filter((atom) => atom.type === LIST);
+  const ordered = second.atoms.filter((atom) => isOrdered(atom.type));
+  return draw.weighted<() => LateralBody>([
+    [40, () => rows(new ExpressionMaker(draw, [...first.atoms, ...second.atoms]).any(1), other.size / 2)],
+    [20, () => rows(draw.pick(second.atoms), other.size / 2)],
+    [20, () => rows(aggregate("BIGINT")`COUNT(*)`, 1)],
+    ...ordered.map((value) => [5, () => rows(aggregate(value.type, value.exact)`MAX(${value})`, 1)] as const),
+    ...lists.map((list) => [40, () => elements(list)] as const),
+  ])();
 }
