@@ -297,12 +297,24 @@ export interface CostResult {
   readonly rows: number;
 }
 
+/** A state of a source that a term reads besides the delta. */
+export interface ExplainRead {
+  readonly source: string;
+  readonly alias: string;
+  /** Before the window or after it. */
+  readonly state: "old" | "new";
+  /** The expressions whose values must be among the changed keys; empty where nothing cuts the table down by itself. */
+  readonly keys: readonly string[];
+}
+
 export interface ExplainTerm {
   /** The occurrence of a source that this term takes the delta of. */
   readonly source: string;
   readonly alias: string;
   readonly status: "ran" | "skipped";
   readonly reason: string;
+  /** What the term reads besides the delta, and how far keys are pushed into it. */
+  readonly reads: readonly ExplainRead[];
   readonly sql: string | null;
 }
 
@@ -320,6 +332,8 @@ export interface ExplainResult {
   readonly horizon: bigint | null;
   readonly plan: ExplainNode | null;
   readonly terms: readonly ExplainTerm[];
+  /** What is read for groups whose stored state can't be folded; empty where every state can. */
+  readonly rereads: readonly ExplainRead[];
   /** Null where there is nothing to do or nothing to choose. */
   readonly cost: CostResult | null;
   readonly recomputeSql: string;

@@ -1,6 +1,6 @@
 /** `explain`: how one view is kept. */
 import type { Command } from "commander";
-import type { CostEstimate, CostResult, ExplainNode, ExplainResult, ExplainTerm } from "../types.js";
+import type { CostEstimate, CostResult, ExplainNode, ExplainRead, ExplainResult, ExplainTerm } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
 import type { Style } from "./style.js";
@@ -18,7 +18,7 @@ export function registerExplain(program: Command, context: CliContext): void {
     );
 }
 
-function explainLines(result: ExplainResult, style: Style): string[] {
+export function explainLines(result: ExplainResult, style: Style): string[] {
   const snapshot = result.horizon === null ? "not built yet" : `stands at snapshot ${result.horizon}`;
   return [
     `${style.bold(result.view)}: ${result.strategy}, ${snapshot}`,
@@ -27,6 +27,9 @@ function explainLines(result: ExplainResult, style: Style): string[] {
     ...(result.terms.length === 0
       ? []
       : ["", style.bold("terms"), ...result.terms.flatMap((term) => termLines(term, style))]),
+    ...(result.rereads.length === 0
+      ? []
+      : ["", style.bold("groups that can't be folded"), ...readLines(result.rereads, "  ")]),
     ...(result.cost === null ? [] : ["", style.bold("cost"), ...costLines(result.cost)]),
     "",
     style.bold("recompute"),
@@ -59,7 +62,20 @@ function treeLines(node: ExplainNode, style: Style, prefix = "  ", childPrefix =
 function termLines(term: ExplainTerm, style: Style): string[] {
   const name = term.alias === term.source ? term.source : `${term.source} AS ${term.alias}`;
   const status = term.status === "ran" ? style.green(term.status) : style.dim(term.status);
-  return [`  Δ ${name}  ${status}: ${term.reason}`, ...(term.sql === null ? [] : indented(term.sql, "      "))];
+  return [
+    `  Δ ${name}  ${status}: ${term.reason}`,
+    ...readLines(term.reads, "      "),
+    ...(term.sql === null ? [] : indented(term.sql, "      ")),
+  ];
+}
+
+/** How far keys are pushed into what is read. */
+function readLines(reads: readonly ExplainRead[], indent: string): string[] {
+  return reads.map(({ source, alias, state, keys }) => {
+    const name = alias === source ? source : `${source} AS ${alias}`;
+    const how = keys.length === 0 ? "no keys pushed" : `only rows whose ${keys.join(", ")} changed`;
+    return `${indent}reads ${state} ${name}: ${how}`;
+  });
 }
 
 function indented(text: string, indent: string): string[] {

@@ -3,12 +3,13 @@ import type { Term } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import { type Expression, type Relation, readsClock, scansOf } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
-import type { CostResult, ExplainNode, ExplainResult, ExplainTerm, Reason } from "../types.js";
+import type { CostResult, ExplainNode, ExplainRead, ExplainResult, ExplainTerm, Reason } from "../types.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { StoredView } from "../view/state.js";
 import { deltaContext, statementOf } from "./compute.js";
 import { costResult, estimateCosts } from "./cost.js";
+import { readsOf, rereadsOf } from "./explain-reads.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { type Instants, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
 
@@ -18,14 +19,17 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
   const planned = built === null ? null : await planViewRun(run, view);
   const sources = new Map((planned === null ? [] : runSources(planned)).map((source) => [source.name, source]));
   const { plan } = definition;
+  const explained =
+    plan === null || planned === null
+      ? { terms: [], rereads: [] }
+      : explainTerms(plan, definition.layout, planned, sources, instantsOf(run, planned.progress));
   return {
     view: view.name,
     strategy: plan === null || definition.refresh === "full" ? "recompute" : "incremental",
     reasons: allReasons(definition.reasons, planned?.reason ?? null),
     horizon: run.state.progress.get(view.name)?.horizon ?? null,
     plan: plan === null ? null : describe(plan.relation, definition.layout),
-    terms:
-      plan === null || planned === null ? [] : explainTerms(plan, planned, sources, instantsOf(run, planned.progress)),
+    ...explained,
     cost: planned === null || planned.strategy !== "incremental" ? null : await explainCost(run, planned),
     recomputeSql:
       planned === null ? definition.sql : await statementAtHorizon(run.session, statementOf(definition), sources),
@@ -56,40 +60,51 @@ function runSources(planned: PlannedView): RunSource[] {
   }));
 }
 
+interface ExplainedTerms {
+  readonly terms: readonly ExplainTerm[];
+  readonly rereads: readonly ExplainRead[];
+}
+
 function explainTerms(
   plan: ViewPlan,
+  layout: Layout,
   planned: PlannedView,
   sources: ReadonlyMap<string, RunSource>,
   instants: Instants,
-): ExplainTerm[] {
-  const terms = derive(plan.relation, deltaContext(plan, sources, instants));
+): ExplainedTerms {
+  const context = deltaContext(plan, sources, instants);
+  // What a refresh derives: the groups at the top are stored, and the rows below them folded into them.
+  const derived = layout.groups?.aggregate.input ?? layout.rows ?? plan.relation;
+  const terms = derive(derived, context);
   const leaves = new SourceLeaves(sources, instants);
   const sqlOf = (own: readonly Term[]): string =>
     own.map((term) => renderRelation(term.relation, leaves)).join("\nUNION ALL BY NAME\n");
+  const readsBy = (own: readonly Term[]): ExplainRead[] => readsOf(own.map((term) => term.relation));
   const scans = scansOf(plan.relation).map((scan): ExplainTerm => {
-    const source = planned.sources.find((candidate) => candidate.defined.name === scan.source);
+    const { source: name, alias } = scan;
+    const source = planned.sources.find((candidate) => candidate.defined.name === name);
     const window = `(${source?.from ?? "start"}, ${source?.to ?? "?"}]`;
     if (source === undefined || source.state.kind === "unchanged") {
-      return { source: scan.source, alias: scan.alias, status: "skipped", reason: `unchanged in ${window}`, sql: null };
+      return { source: name, alias, status: "skipped", reason: `unchanged in ${window}`, reads: [], sql: null };
     }
     const own = terms.filter((term) => term.occurrences.includes(scan.occurrence));
-    const how =
-      source.state.kind === "rebuild"
-        ? source.state.reason.text
-        : `read by ${source.logged === null ? methodOf(source.state) : "the source's log"}`;
+    const how = source.state.kind === "rebuild" ? source.state.reason.text : `read by ${methodOf(source.state)}`;
     const reason = `changed in ${window}, ${how}`;
-    return { source: scan.source, alias: scan.alias, status: "ran", reason, sql: sqlOf(own) };
+    return { source: name, alias, status: "ran", reason, reads: readsBy(own), sql: sqlOf(own) };
   });
-  if (!readsClock(plan.relation)) return scans;
+  const rereads = layout.groups === null ? [] : rereadsOf(layout.groups, terms, context);
+  if (!readsClock(plan.relation)) return { terms: scans, rereads };
   const moved = instants.old !== instants.new;
+  const own = terms.filter((term) => term.occurrences.length === 0);
   const time: ExplainTerm = {
     source: "now()",
     alias: "now",
     status: moved ? "ran" : "skipped",
     reason: moved ? `moved from ${instants.old} to ${instants.new}` : `stands at ${instants.new}`,
-    sql: moved ? sqlOf(terms.filter((term) => term.occurrences.length === 0)) : null,
+    reads: moved ? readsBy(own) : [],
+    sql: moved ? sqlOf(own) : null,
   };
-  return [...scans, time];
+  return { terms: [...scans, time], rereads };
 }
 
 function methodOf(state: WindowState): string {
