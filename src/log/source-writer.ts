@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
-import { beginningOf, consolidate, dropConsolidated, type FileContext, writeSegment } from "./files.js";
+import { beginningOf, consolidate, dropConsolidated, type FileContext, requireYoung, writeSegment } from "./files.js";
 import { beginEpoch, insertEntries, type LogState, type NewEntry, readLogs } from "./registry.js";
 import type { LogRoot } from "./root.js";
 import { encodedColumns, type LogSchema } from "./schema.js";
@@ -13,6 +13,8 @@ export interface SourceRecord {
   readonly schema: LogSchema;
   readonly before: LogState | undefined;
   readonly entry: NewEntry;
+  /** When its file was begun, by this machine's clock. */
+  readonly writtenAt: number;
   /** True where the log begins anew: nothing is known of what came before. */
   readonly begins: boolean;
 }
@@ -27,6 +29,7 @@ export async function sourceSegment(
 ): Promise<SourceRecord> {
   const { log, schema, before, to } = source;
   const files = await filesOf(session, root, runId, log, before.epoch, schema);
+  const writtenAt = Date.now();
   const rows =
     delta === null
       ? `SELECT ${schema.columns.map(({ name, stored }) => `CAST(NULL AS ${stored}) AS ${quoteIdentifier(name)}`).join(", ")}, 0 AS ${quoteIdentifier(schema.weight)} WHERE false`
@@ -34,7 +37,7 @@ export async function sourceSegment(
   await consolidate(session, schema, rows);
   const entry = await writeSegment(files, before.end, to, 0);
   await dropConsolidated(session);
-  return { log, schema, before, entry, begins: false };
+  return { log, schema, before, entry, writtenAt, begins: false };
 }
 
 /** The beginning of a source's log at a snapshot. */
@@ -51,7 +54,7 @@ export async function sourceBeginning(
 ): Promise<SourceRecord> {
   const { log, schema, before, to } = source;
   const files = await filesOf(session, root, runId, log, randomUUID(), schema);
-  return { log, schema, before, entry: beginningOf(files, to), begins: true };
+  return { log, schema, before, entry: beginningOf(files, to), writtenAt: Date.now(), begins: true };
 }
 
 /** Registers what was recorded, all of it in one commit. @throws ConflictError where another run was faster. */
@@ -68,7 +71,8 @@ export async function registerSources(
       tables,
       records.map((record) => record.log),
     );
-    for (const { log, schema, before, entry, begins } of records) {
+    for (const { log, schema, before, entry, writtenAt, begins } of records) {
+      requireYoung(log, writtenAt, root.graceMs);
       const now = present.get(log);
       if (now?.epoch !== before?.epoch || now?.end !== before?.end) throw moved(log);
       if (begins) await beginEpoch(session, tables, log, entry.epoch, schema, now);

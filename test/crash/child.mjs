@@ -9,7 +9,9 @@ import { DuckDBConnection } from "@duckdb/node-api";
 import { open } from "../../dist/index.js";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const next = async () => JSON.parse((await lines.next()).value);
+// JSON has no bigint, which a retention of snapshots is.
+const revive = (key, value) => (key === "snapshots" ? BigInt(value) : value);
+const next = async () => JSON.parse((await lines.next()).value, revive);
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 const die = () => process.kill(process.pid, "SIGKILL");
 
@@ -38,6 +40,7 @@ const actions = {
   define: () => lake.define(definitions, options),
   refresh: () => lake.refresh(options),
   merge: () => lake.merge(table, from, options),
+  compact: () => lake.compact(),
 };
 const result = await actions[action]();
 const failures = (result.views ?? []).flatMap((view) => view.error ?? []);

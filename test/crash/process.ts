@@ -10,6 +10,7 @@ const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
 
 export type Task = (
   | { readonly action: "refresh"; readonly options?: Omit<RefreshOptions, "signal" | "toSnapshot"> }
+  | { readonly action: "compact" }
   | { readonly action: "define"; readonly definitions: readonly ViewDefinition[]; readonly options?: DefineOptions }
   | { readonly action: "merge"; readonly table: string; readonly from: string; readonly options: MergeOptions }
 ) & {
@@ -67,7 +68,8 @@ export class Worker {
   }
 
   private say(message: unknown): void {
-    this.process.stdin?.write(`${JSON.stringify(message)}\n`);
+    const text = JSON.stringify(message, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+    this.process.stdin?.write(`${text}\n`);
   }
 
   private async hear(): Promise<unknown> {

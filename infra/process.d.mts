@@ -1,0 +1,2 @@
+/** This project's own cache, outside the repository. */
+export function cacheFolder(): string;
