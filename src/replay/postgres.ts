@@ -77,8 +77,10 @@ async function find(
       hint: "Create it there first; PostgreSQL tells apart letters' case.",
     });
   }
+  // Without a length the two are one type.
   const columns = await rows<{ name: string; type: string }>(
-    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
+    `SELECT a.attname AS name,
+       replace(format_type(a.atttypid, a.atttypmod), 'character varying', CASE a.atttypmod WHEN -1 THEN 'text' ELSE 'varchar' END) AS type
      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname = ${text(wantedSchema)} AND c.relname = ${text(wantedTable)} AND a.attnum > 0 AND NOT a.attisdropped
      ORDER BY a.attnum`,

@@ -41,6 +41,7 @@ const actions = {
   refresh: () => lake.refresh(options),
   merge: () => lake.merge(table, from, options),
   compact: () => lake.compact(),
+  replay: () => lake.replay(options),
 };
 const result = await actions[action]();
 const failures = (result.views ?? []).flatMap((view) => view.error ?? []);

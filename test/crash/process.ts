@@ -4,7 +4,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { DefineOptions, LakeConfig, MergeOptions, RefreshOptions, ViewDefinition } from "../../src/index.js";
+import type {
+  DefineOptions,
+  LakeConfig,
+  MergeOptions,
+  RefreshOptions,
+  ReplayOptions,
+  ViewDefinition,
+} from "../../src/index.js";
 
 const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
 
@@ -13,6 +20,7 @@ export type Task = (
   | { readonly action: "compact" }
   | { readonly action: "define"; readonly definitions: readonly ViewDefinition[]; readonly options?: DefineOptions }
   | { readonly action: "merge"; readonly table: string; readonly from: string; readonly options: MergeOptions }
+  | { readonly action: "replay"; readonly options: ReplayOptions }
 ) & {
   /** Die before the statement of this number (from 1) is sent. */
   readonly before?: number;

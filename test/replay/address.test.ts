@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { targetAddress } from "../../src/replay/address.js";
+
+test.each([
+  ["duckdb:/a.b/mirror.db.sales", undefined, "duckdb", "/a.b/mirror.db", "sales"],
+  ["duckdb:mirror.db", "reporting.sales", "duckdb", "mirror.db", "reporting.sales"],
+  ["ducklake:copy.ducklake.sales", undefined, "ducklake", "ducklake:copy.ducklake", "sales"],
+  ["ducklake:postgres:dbname=x", "t", "ducklake", "ducklake:postgres:dbname=x", "t"],
+  ["postgres://me@db.example.com/shop.sales", undefined, "postgres", "postgresql://me@db.example.com/shop", "sales"],
+  ["postgresql://me@db/shop", "sales", "postgres", "postgresql://me@db/shop", "sales"],
+  ["POSTGRES:dbname=shop host=db.example.com", "sales", "postgres", "dbname=shop host=db.example.com", "sales"],
+])("%s", (into, table, kind, address, name) => {
+  expect(targetAddress(into, table)).toEqual({ kind, address, table: name });
+});

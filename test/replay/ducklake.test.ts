@@ -1,0 +1,3 @@
+import { mirrors } from "./suite.js";
+
+mirrors("ducklake", 2);
