@@ -241,6 +241,12 @@ describe("old state and change make the new state, and the visible rows follow",
       "averages of decimals": "SELECT k, avg(small), avg(mid) FROM n GROUP BY k",
       // Beyond 2^53 DuckDB divides in more digits than a double has.
       "averages of wide decimals": "SELECT k, round(avg(wide), 3), round(avg(fine), 9) FROM n GROUP BY k",
+      "deviations of numbers, some too wide for their squares":
+        "SELECT k, var_pop(tiny), stddev(small), sem(mid), var_samp(tiny::BIGINT * 123456789012), var_pop(tiny::UBIGINT * 123456789012), covar_pop(tiny, mid), corr(small, tiny::BIGINT * 40000000), regr_slope(tiny::BIGINT * 123456789012, small) FROM n GROUP BY k",
+      "deviations that are small for the numbers":
+        "SELECT k, var_samp((90000 + tiny % 5 * 0.0001)::DECIMAL(9,4)) FROM n GROUP BY k",
+      "numbers that have little to do with each other":
+        "SELECT k, covar_pop(j, CASE j WHEN 2 THEN 0.3 ELSE 0.1 END) FILTER (WHERE j BETWEEN 1 AND 3 AND k = 2) FROM (SELECT k, tiny::INTEGER // 27 - 2 AS j FROM n) GROUP BY k",
       "extremes of numbers": "SELECT k, max(big), min(unsigned), max(wide), min(fine) FROM n GROUP BY k",
       "extremes of text, times, lists and structs": "SELECT a, max(v), min(ts), max(l), min(s) FROM t GROUP BY a",
       "keys of text, lists and structs": "SELECT v, l, s, count(*), sum(d) FROM t GROUP BY ALL",
