@@ -46,7 +46,9 @@ function ingestLine(result: IngestResult, style: Style): string {
   const { table, rows } = result;
   const number = (value: bigint): string => value.toLocaleString("en-US");
   if (result.status === "unchanged") {
-    return `${style.bold(table)}: unchanged, all ${number(rows.input)} rows of the input are there already`;
+    const why =
+      rows.input === 0n ? "the input has no rows" : `all ${number(rows.input)} rows of the input are there already`;
+    return `${style.bold(table)}: unchanged, ${why}`;
   }
   const counts: readonly (readonly [bigint, string])[] = [
     [rows.inserted, "inserted"],

@@ -116,6 +116,11 @@ export class Engine {
     else await this.prepareS3(session, extensions);
   }
 
+  /** Keeps a text out of all messages from now on. */
+  hide(secret: string): void {
+    this.addSecret(secret);
+  }
+
   /** Attaches another database beside the lake, whose address may hold a password; it is never told. */
   async attachOther(session: Session, database: OtherDatabase): Promise<void> {
     for (const password of passwordsOf(database.address)) this.addSecret(password);

@@ -101,6 +101,13 @@ async function delimitedQuery(
   if (wanted === null) {
     return { sql: `SELECT * FROM read_csv(${options}, sample_size = -1)`, isText: () => false };
   }
+  requireColumns(
+    file,
+    names.map((name) => ({ name })),
+    "column0",
+    wanted,
+    "no line of names",
+  );
   const columns = structOf(names.map((name) => [name, "VARCHAR"]));
   const sql = `SELECT * FROM read_csv(${options}, auto_detect = false, columns = ${columns})`;
   return { sql, isText: () => true };
@@ -139,17 +146,28 @@ async function jsonQuery(session: Session, file: string, wanted: readonly Target
   const path = quoteLiteral(file);
   if (wanted === null) return { sql: `SELECT * FROM read_json(${path}, ${WHOLE})`, isText: () => false };
   const found = await describe(session, `read_json(${path}, ${WHOLE}, ${NO_DATES})`);
+  requireColumns(file, found, "json", wanted, "no objects");
   const nested = (name: string, type: string): boolean =>
     isNested(type) && isNested(wanted.find((column) => sameName(column.name, name))?.type ?? "");
   const columns = found.map(({ name, type }): [string, string] => [name, nested(name, type) ? type : "VARCHAR"]);
-  if (columns.length === 0) {
-    throw new IngestError("input_unreadable", "The file holds no objects.", { hint: READ_HINT.json });
-  }
   const texts = new Set(columns.filter(([, type]) => type === "VARCHAR").map(([name]) => name));
   return {
     sql: `SELECT * FROM read_json(${path}, ${NO_DATES}, hive_partitioning = false, columns = ${structOf(columns)})`,
     isText: (name) => texts.has(name),
   };
+}
+
+/** DuckDB gives a file that holds nothing one column of its own making. An empty state is no reason to delete a table. */
+function requireColumns(
+  file: string,
+  found: readonly { readonly name: string }[],
+  placeholder: string,
+  wanted: readonly TargetColumn[],
+  missing: string,
+): void {
+  const isEmpty = found.length === 0 || (found.length === 1 && found[0]?.name === placeholder);
+  if (!isEmpty || wanted.some((column) => sameName(column.name, placeholder))) return;
+  throw new IngestError("input_unreadable", `${file} holds ${missing}.`, { subject: { file } });
 }
 
 async function describe(session: Session, relation: string): Promise<{ name: string; type: string }[]> {

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, IngestError, IvmError } from "../errors.js";
@@ -81,10 +82,21 @@ export async function stage(
   // Text without a time zone must mean the same wherever it is read.
   await session.run("SET SESSION TimeZone = 'UTC'");
   const place = shown(input.file);
+  await requireFile(input.file);
   return reading(`${place} can't be read.`, input, async () => {
     const { sql, isText } = await fileQuery(session, input.file, input.format, wanted);
     await create(session, sql);
     return columnsOf(session, isText);
+  });
+}
+
+/** @throws ConfigError for a folder, and for a pipe, which gives its content to the first look only. */
+async function requireFile(file: string): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined || found.isFile()) return;
+  throw new ConfigError("not_a_file", `${file} is ${found.isDirectory() ? "a folder" : "a pipe or a device"}.`, {
+    subject: { file },
+    hint: "Name a file, or files by a pattern such as 'exports/*.csv'.",
   });
 }
 
@@ -102,7 +114,7 @@ async function reading<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof IvmError) || error.code !== "engine_error") throw error;
-    const [message = ""] = error.message.split("\n\n");
+    const message = ownWords(error.message);
     if (input !== undefined && /No files found/.test(message)) {
       throw new ConfigError("file_missing", `There is no file ${shown(input.file)}.`, {
         subject: { file: shown(input.file) },
@@ -110,15 +122,23 @@ async function reading<Result>(
         cause: error,
       });
     }
-    throw new IngestError("input_unreadable", `${what} ${message.trim()}`, {
+    throw new IngestError("input_unreadable", `${what} ${message}`, {
       ...(input === undefined ? {} : { subject: { file: shown(input.file) }, hint: READ_HINT[input.format] }),
       cause: error,
     });
   }
 }
 
+/** DuckDB's message without the place in a statement that nobody wrote, and without advice about options. */
+function ownWords(message: string): string {
+  const [words = ""] = message.split(/\n\n|\n(?:Possible |It was not possible)/);
+  return words.trim();
+}
+
 async function reachFiles(session: Session, engine: Engine, input: Input): Promise<void> {
   const text = input.kind === "query" ? input.sql : input.file;
+  // Signed addresses carry their signature behind the question mark.
+  for (const [, signature] of text.matchAll(/https?:\/\/[^\s'"?]+\?([^\s'"]+)/g)) engine.hide(signature ?? "");
   if (text.includes("s3://")) await engine.reachStorage(session, "s3");
   else if (/https?:\/\//.test(text)) await engine.reachStorage(session, "https");
 }

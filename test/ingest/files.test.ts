@@ -2,6 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Scene } from "../hazards/scene.js";
@@ -209,8 +210,10 @@ describe("files", () => {
     ["another separator", "k;v\n1;a\n", ".csv", "column_unknown"],
     ["no line of names", "1,a\n2,b\n", ".csv", "column_unknown"],
     ["a name twice", "k,k,v\n1,1,a\n", ".csv", "column_unknown"],
-    ["nothing at all", "", ".csv", "column_unknown"],
-    ["no objects", "[1, 2]", ".json", "column_unknown"],
+    ["nothing at all", "", ".csv", "input_unreadable"],
+    ["no objects", "[1, 2]", ".json", "input_unreadable"],
+    ["an empty array", "[]", ".json", "input_unreadable"],
+    ["no JSON at all", "", ".json", "input_unreadable"],
     ["broken JSON", '[{"k": 1', ".json", "input_unreadable"],
     ["no Parquet", "k,v\n1,a\n", ".parquet", "input_unreadable"],
     ["an ending that tells nothing", "k,v\n1,a\n", ".txt", "input_syntax"],
@@ -255,6 +258,25 @@ describe("files", () => {
     await scene.sql(`COPY (SELECT 2 AS k, 'b' AS v) TO '${folder}/2-by-name.parquet'`);
     await scene.lake.append("t", join(folder, "?-by-name.parquet"));
     expect(await scene.rows("t")).toEqual(["(1, a)", "(2, b)"]);
+  });
+
+  test("that can be read only once, and folders, are refused", async () => {
+    await scene.sql("CREATE TABLE t(k INTEGER)");
+    for (const path of ["/dev/null", scene.place.folder]) {
+      const refusal = scene.lake.append("t", { file: path, format: "csv" });
+      await expect(refusal).rejects.toMatchObject({ name: "ConfigError", code: "not_a_file" });
+    }
+  });
+
+  test("on the web keep their signatures to themselves", async () => {
+    await scene.sql("CREATE TABLE t(k INTEGER)");
+    const address = "https://127.0.0.1:1/rows.csv?signature=tops3cret";
+    for (const source of [address, `SELECT * FROM read_csv('${address}')`]) {
+      const error = await scene.lake.append("t", source).catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(Error);
+      expect(inspect(error, { depth: 5 })).toContain("127.0.0.1");
+      expect(inspect(error, { depth: 5 })).not.toContain("tops3cret");
+    }
   });
 
   test("with a name that only the last object has lose nothing", async () => {
