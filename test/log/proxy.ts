@@ -19,6 +19,8 @@ export interface Seen {
   readonly method: string;
   readonly path: string;
   readonly status: number | null;
+  /** Of the answer's body. */
+  readonly bytes: number;
 }
 
 export interface StoreProxy extends AsyncDisposable {
@@ -55,24 +57,24 @@ export async function startProxy(target: string): Promise<StoreProxy> {
     const path = decodeURIComponent(url.split("?")[0] ?? "");
     const fate = proxy.rule(method, path);
     if (fate === "stall") {
-      proxy.seen.push({ method, path, status: null });
+      proxy.seen.push({ method, path, status: null, bytes: 0 });
       stalled.add(outgoing);
       return;
     }
     if (fate === "cut") {
-      proxy.seen.push({ method, path, status: null });
+      proxy.seen.push({ method, path, status: null, bytes: 0 });
       incoming.socket.destroy();
       return;
     }
     const body = await read(incoming);
     if (typeof fate === "object" && "status" in fate) {
-      proxy.seen.push({ method, path, status: null });
+      proxy.seen.push({ method, path, status: null, bytes: 0 });
       outgoing.writeHead(fate.status, { "content-length": 0 }).end();
       return;
     }
     if (typeof fate === "object") await delay(fate.delayMs);
     const answered = await forward(incoming, body);
-    proxy.seen.push({ method, path, status: answered.answer.statusCode ?? null });
+    proxy.seen.push({ method, path, status: answered.answer.statusCode ?? null, bytes: answered.body.length });
     if (fate === "lose answer") {
       incoming.socket.destroy();
       return;
