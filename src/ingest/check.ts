@@ -44,20 +44,29 @@ export function matchColumns(
 ): Conversion[] {
   const extra = input.find((source) => !columns.some((column) => sameName(column.name, source.name)));
   if (extra !== undefined) {
-    throw new IngestError("column_unknown", `The input has a column ${extra.name}, which ${table} does not have.`, {
-      subject: { table, column: extra.name },
-      hint:
-        hint ??
-        `Read what is wanted with a query; the columns of ${table}: ${columns.map(({ name }) => name).join(", ")}.`,
-    });
+    throw new IngestError(
+      "column_unknown",
+      `The input has a column ${shownName(extra.name)}, which ${table} does not have.`,
+      {
+        subject: { table, column: extra.name },
+        hint:
+          hint ??
+          `Read what is wanted with a query; the columns of ${table}: ${columns.map(({ name }) => name).join(", ")}.`,
+      },
+    );
   }
   return columns.map((column) => {
     const source = input.find((candidate) => sameName(candidate.name, column.name));
     if (source === undefined) {
-      throw new IngestError("column_missing", `The input has no column ${column.name}, which ${table} has.`, {
-        subject: { table, column: column.name },
-        hint: hint ?? "Every column of the table has to be there; add it in a query, as NULL where there is no value.",
-      });
+      throw new IngestError(
+        "column_missing",
+        `The input has no column ${shownName(column.name)}, which ${table} has.`,
+        {
+          subject: { table, column: column.name },
+          hint:
+            hint ?? "Every column of the table has to be there; add it in a query, as NULL where there is no value.",
+        },
+      );
     }
     return conversion(source, column);
   });
@@ -192,6 +201,11 @@ export function samplesOf(
 
 function wholeRow(conversions: readonly Conversion[]): [string, string][] {
   return conversions.map(({ source }) => [source.name, quoteIdentifier(source.stored)]);
+}
+
+/** Quoted where it would not be seen, such as for a blank at its end. */
+function shownName(name: string): string {
+  return /^\w+$/.test(name) ? name : JSON.stringify(name);
 }
 
 function haveNo(rows: bigint): string {

@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
@@ -30,12 +31,7 @@ export interface InputColumn {
 export async function understand(session: Session, source: IngestSource): Promise<Input> {
   if (typeof source === "object" && "file" in source) {
     const format = source.format ?? fileFormat(source.file);
-    if (format === undefined) {
-      throw new ConfigError("format_unknown", `${shown(source.file)}: how this file is written can't be told.`, {
-        subject: { file: source.file },
-        hint: "Name the format (csv, tsv, parquet or json); endings such as .csv, .parquet, .json and .ndjson are known.",
-      });
-    }
+    if (format === undefined) throw formatUnknown(source.file);
     return { kind: "file", file: source.file, format };
   }
   const sql = typeof source === "string" ? source : source.query;
@@ -48,7 +44,19 @@ export async function understand(session: Session, source: IngestSource): Promis
   if (parsed.kind === "not_a_select") throw notOneQuery("only a query can be read.");
   const format = typeof source === "string" ? fileFormat(sql) : undefined;
   if (format !== undefined) return { kind: "file", file: sql, format };
+  if (typeof source === "string" && (await fileThere(sql)) !== undefined) throw formatUnknown(sql);
   throw syntaxError(parsed);
+}
+
+function formatUnknown(file: string): ConfigError {
+  return new ConfigError("format_unknown", `${shown(file)}: how this file is written can't be told.`, {
+    subject: { file: shown(file) },
+    hint: "Name the format (csv, tsv, parquet or json); endings such as .csv, .parquet, .json and .ndjson are known.",
+  });
+}
+
+function fileThere(file: string): Promise<Stats | undefined> {
+  return stat(file).catch(() => undefined);
 }
 
 function notOneQuery(text: string): ConfigError {
@@ -92,7 +100,7 @@ export async function stage(
 
 /** @throws ConfigError for a folder, and for a pipe, which gives its content to the first look only. */
 async function requireFile(file: string): Promise<void> {
-  const found = await stat(file).catch(() => undefined);
+  const found = await fileThere(file);
   if (found === undefined || found.isFile()) return;
   throw new ConfigError("not_a_file", `${file} is ${found.isDirectory() ? "a folder" : "a pipe or a device"}.`, {
     subject: { file },
@@ -139,8 +147,12 @@ async function reachFiles(session: Session, engine: Engine, input: Input): Promi
   const text = input.kind === "query" ? input.sql : input.file;
   // Signed addresses carry their signature behind the question mark.
   for (const [, signature] of text.matchAll(/https?:\/\/[^\s'"?]+\?([^\s'"]+)/g)) engine.hide(signature ?? "");
-  if (text.includes("s3://")) await engine.reachStorage(session, "s3");
-  else if (/https?:\/\//.test(text)) await engine.reachStorage(session, "https");
+  if (text.includes("s3://")) {
+    await engine.reachStorage(session, "s3").catch((error: unknown) => {
+      // In a query it may be any text; where keys are needed, DuckDB says so itself.
+      if (input.kind === "file") throw error;
+    });
+  } else if (/https?:\/\//.test(text)) await engine.reachStorage(session, "https");
 }
 
 async function columnsOf(session: Session, isText: (column: string) => boolean): Promise<InputColumn[]> {

@@ -216,7 +216,7 @@ describe("files", () => {
     ["no JSON at all", "", ".json", "input_unreadable"],
     ["broken JSON", '[{"k": 1', ".json", "input_unreadable"],
     ["no Parquet", "k,v\n1,a\n", ".parquet", "input_unreadable"],
-    ["an ending that tells nothing", "k,v\n1,a\n", ".txt", "input_syntax"],
+    ["an ending that tells nothing", "k,v\n1,a\n", ".txt", "format_unknown"],
   ])("with %s are errors", async (_, content, ending, code) => {
     await scene.sql("CREATE TABLE t(k INTEGER, v VARCHAR)");
     const before = await scene.snapshot();

@@ -137,6 +137,13 @@ describe("an append", () => {
     }
   });
 
+  test("of text that speaks of storage needs no keys for it", async () => {
+    await using scene = await Scene.start();
+    await scene.sql("CREATE TABLE t(v VARCHAR)");
+    await scene.lake.append("t", "SELECT 's3://bucket/x' AS v");
+    expect(await scene.rows("t")).toEqual(["(s3://bucket/x)"]);
+  });
+
   test("with a key leaves out what is there, and never changes a row", async () => {
     await using scene = await Scene.start();
     await scene.sql(TABLE, "INSERT INTO t VALUES (1, 'a', 1), (2, NULL, NULL)");
