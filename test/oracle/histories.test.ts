@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { printFailure } from "./check.js";
 import { checkSeeds, printTotals } from "./histories.js";
 
-const RUNS = 320;
+const RUNS = 500;
 
 /** Fixed seeds, so that a run says something about the code and not about its luck; `npm run fuzz` takes others. */
 test(
@@ -11,10 +11,10 @@ test(
     const totals = await checkSeeds({ first: 1, runs: RUNS, shrinkMs: 60_000, maxFailures: 3 });
     console.log(printTotals(totals));
     expect(totals.failures.map(printFailure).join("\n\n")).toBe("");
-    expect(totals.passed).toBeGreaterThanOrEqual(300);
+    expect(totals.passed).toBeGreaterThanOrEqual(0.93 * RUNS);
     // Tests that test nothing pass as well: most refreshes must have had something to do, and have done it by rule.
     expect(totals.changes).toBeGreaterThan(RUNS);
     expect(totals.strategies.get("incremental") ?? 0).toBeGreaterThan(RUNS);
   },
-  30 * 60_000,
+  60 * 60_000,
 );

@@ -21,7 +21,8 @@ interface Mutant {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const mutants: readonly Mutant[] = JSON.parse(await readFile(join(root, "test/oracle/mutants.json"), "utf8"));
-const runs = process.env["IVM_MUTANT_RUNS"] ?? "320";
+const runs = process.env["IVM_MUTANT_RUNS"] ?? "500";
+const COPY_MS = 5 * 60_000;
 let copy = "";
 
 beforeAll(async () => {
@@ -30,9 +31,9 @@ beforeAll(async () => {
     await cp(join(root, name), join(copy, name), { recursive: true });
   }
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-});
+}, COPY_MS);
 
-afterAll(() => rm(copy, { recursive: true, force: true }));
+afterAll(() => rm(copy, { recursive: true, force: true, maxRetries: 3 }), COPY_MS);
 
 describe("the random histories notice that", () => {
   test.each(mutants)(
