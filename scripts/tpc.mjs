@@ -6,4 +6,6 @@ const { values } = parseArgs({ options: { write: { type: "boolean", default: fal
 process.env.IVM_TPC = "full";
 if (values.write) process.env.IVM_WRITE_DOCS = "1";
 const vitest = ["node_modules/vitest/vitest.mjs", "run", "--project", "unit", "--no-file-parallelism", "test/tpc"];
-process.exitCode = await run(process.execPath, vitest);
+const code = await run(process.execPath, vitest);
+const format = ["node_modules/@biomejs/biome/bin/biome", "format", "--write", "docs/tpc.md"];
+process.exitCode = code || (values.write ? await run(process.execPath, format) : 0);
