@@ -52,11 +52,16 @@ const SORT_COLUMN = "_ivm_sort";
 
 /** True where ORDER BY means a column of the result: by its place, its name, or as the same expression. */
 function isColumnOf(list: readonly Ast[], ast: Ast): boolean {
-  if (ast["class"] === "CONSTANT") return true;
+  if (ast["class"] === "CONSTANT" || isAll(ast)) return true;
   const names = ast["class"] === "COLUMN_REF" ? (ast["column_names"] as readonly string[]) : [];
   const [name = ""] = names.length === 1 ? names : [];
   if (list.some((item) => item["class"] === "STAR")) return names.length === 1;
   return list.some((item) => sameName(nameOf(item), name) || fingerprint(item) === fingerprint(ast));
+}
+
+/** ORDER BY ALL: by all columns, from the first on. */
+function isAll(ast: Ast): boolean {
+  return ast["class"] === "STAR" && optionalChild(ast, "expr") === undefined && text(ast, "relation_name") === "";
 }
 
 function nameOf(item: Ast): string {
@@ -71,8 +76,11 @@ export function lowerLimit(lowering: Lowering, lowered: LoweredQuery, node: Ast,
   let hidden = lowered.columns.findIndex((column) => column.name === `${SORT_COLUMN}0`);
   const visible = hidden < 0 ? lowered.columns : lowered.columns.slice(0, hidden);
   const star = list.some((item) => item["class"] === "STAR");
-  const orders = clause.orders.map((order) => {
+  const orders = clause.orders.flatMap((order) => {
     const ast = child(order, "expression");
+    if (isAll(ast)) {
+      return visible.map(({ id }) => ({ expression: columnExpression(id), direction: direction(order) }));
+    }
     const value = (): Expression => {
       const position = isAst(ast["value"]) ? lowered.columns[Number(ast["value"]["value"]) - 1] : undefined;
       if (ast["class"] === "CONSTANT" && position !== undefined) return columnExpression(position.id);
@@ -89,7 +97,7 @@ export function lowerLimit(lowering: Lowering, lowered: LoweredQuery, node: Ast,
         ? columnExpression(same.id)
         : lowering.expression(resolver.resolve(stripTable(ast)));
     };
-    return { expression: value(), direction: direction(order) };
+    return [{ expression: value(), direction: direction(order) }];
   });
   const limited: Relation = {
     kind: "limit",

@@ -12,6 +12,7 @@ import type { StoredDefinition } from "../view/definition.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { PhysicalColumn } from "../view/states.js";
 import { columnNames, pinTime } from "../view/time.js";
+import { moveCandidates } from "./candidates.js";
 import { countedDifference, DIFFERENCE, fillDifference, presentRows } from "./difference.js";
 import { foldGroups } from "./fold.js";
 import { type Instants, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
@@ -88,6 +89,11 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
   const leaves = new SourceLeaves(input.sources, input.instants);
   if (layout.groups !== null) {
     await foldGroups({ ...input, view: input.definition.name, layout, groups: layout.groups, plan, context, leaves });
+    return;
+  }
+  if (layout.candidates !== undefined) {
+    const { candidates } = layout;
+    await moveCandidates({ ...input, view: input.definition.name, layout, candidates, context, leaves });
     return;
   }
   const ids = layout.rows === null ? plan.output : layout.columns.map((column) => column.id);

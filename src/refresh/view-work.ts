@@ -11,6 +11,7 @@ import type { Reason, Strategy, ViewResult } from "../types.js";
 import { isLimited, type Layout } from "../view/layout.js";
 import { countedName } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
+import { CANDIDATES_EXHAUSTED } from "./candidates.js";
 import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
 import { costReason, costResult, estimateCosts, storedCosts } from "./cost.js";
 import { countedDifference, DIFFERENCE } from "./difference.js";
@@ -54,6 +55,12 @@ function incrementalFailure(error: unknown): Reason | null {
   // The sum of a change can leave a range that the sums before and after it are in.
   if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
     return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
+  }
+  if (error.code === CANDIDATES_EXHAUSTED) {
+    return {
+      code: CANDIDATES_EXHAUSTED,
+      text: "the rows that are kept beyond the LIMIT are used up and are read anew",
+    };
   }
   // A subquery may only have one row for the rows that ask for it, and the rule looks at others as well.
   if (error.code === "engine_error" && error.message.includes(MANY_ROWS)) {

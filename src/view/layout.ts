@@ -3,13 +3,13 @@ import {
   type ColumnId,
   columnExpression,
   expression,
-  inputsOf,
   type NamedExpression,
   outputOf,
   type Relation,
   type Scan,
 } from "../plan/relation.js";
 import { StateBuilder, type StateOptions } from "./aggregate-states.js";
+import { type Candidates, type Limited, splitAtLimit, storedRows } from "./limited.js";
 import type { TypedColumn, ViewPlan } from "./plan-view.js";
 import {
   both,
@@ -40,6 +40,8 @@ export interface Layout {
    * physical rows from the sources. Null where groups are stored, or the visible rows themselves.
    */
   readonly rows: Relation | null;
+  /** Set where `rows` are candidates for a LIMIT. */
+  readonly candidates?: Candidates;
   /** Tables beside the physical one, for aggregates of distinct values; layouts of old have none. */
   readonly counted?: readonly CountedTable[];
 }
@@ -81,33 +83,7 @@ export function layoutOf(
   return limited === undefined ? bagLayout(visible) : limitLayout(plan, limited, visible);
 }
 
-/** True where a LIMIT stands above rows that nothing has grouped: keeping all of them to show a few does not pay. */
-export function limitsRows(relation: Relation): boolean {
-  const limited = splitAtLimit(relation);
-  return limited !== undefined && !hasAggregate(limited.below);
-}
-
-function hasAggregate(relation: Relation): boolean {
-  return relation.kind === "aggregate" || inputsOf(relation).some(hasAggregate);
-}
-
-interface Limited {
-  /** The rows that the LIMIT picks among. */
-  readonly below: Relation;
-  readonly above: (input: Relation) => Relation;
-}
-
-/** Splits a plan below the lowest LIMIT that only projections, filters and limits stand above. */
-function splitAtLimit(relation: Relation): Limited | undefined {
-  if (relation.kind !== "project" && relation.kind !== "filter" && relation.kind !== "limit") return undefined;
-  const inner = splitAtLimit(relation.input);
-  if (inner !== undefined)
-    return { below: inner.below, above: (input) => ({ ...relation, input: inner.above(input) }) };
-  if (relation.kind !== "limit") return undefined;
-  return { below: relation.input, above: (input) => ({ ...relation, input }) };
-}
-
-/** All rows are kept; the user-facing view sorts and picks. */
+/** All rows are kept, or, where nothing has grouped them, the first ones; the user-facing view sorts and picks. */
 function limitLayout(plan: ViewPlan, limited: Limited, visible: readonly TypedColumn[]): LayoutDraft {
   const shown = shownNames(plan, visible, limited.below);
   const columns = outputOf(limited.below).map((id, index) => ({
@@ -120,7 +96,7 @@ function limitLayout(plan: ViewPlan, limited: Limited, visible: readonly TypedCo
     visible: limited.above(dataScan(columns)),
     output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
     groups: null,
-    rows: limited.below,
+    ...storedRows(limited),
   };
 }
 

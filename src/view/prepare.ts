@@ -13,7 +13,8 @@ import type { Reason, ViewDefinition } from "../types.js";
 import type { StateOptions } from "./aggregate-states.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
-import { bagLayout, type Layout, type LayoutDraft, layoutOf, limitsRows } from "./layout.js";
+import { bagLayout, type Layout, type LayoutDraft, layoutOf } from "./layout.js";
+import { limitsRows } from "./limited.js";
 import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { settleOrder } from "./settle.js";
@@ -190,7 +191,7 @@ async function planOf(
   const reason =
     result.plan === null
       ? result.reason
-      : { code: "limit", text: "LIMIT over rows that are not grouped has no incremental rule" };
+      : { code: "limit", text: "a LIMIT of this form over rows that are not grouped has no incremental rule" };
   if (definition.refresh === "incremental") {
     throw new DefinitionError(
       "not_incremental",

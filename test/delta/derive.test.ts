@@ -65,9 +65,21 @@ describe("old + Σ terms = new for definitions", () => {
     }, 1);
   });
 
-  const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS, LATERALS } =
+  const { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS, LATERALS, LIMITS } =
     definitions;
-  const parts = { JOINS, SUBQUERIES, GROUPS, WINDOWS, SET_OPERATIONS, EXPRESSIONS, CONSTANTS, TIME, PIVOTS, LATERALS };
+  const parts = {
+    JOINS,
+    SUBQUERIES,
+    GROUPS,
+    WINDOWS,
+    SET_OPERATIONS,
+    EXPRESSIONS,
+    CONSTANTS,
+    TIME,
+    PIVOTS,
+    LATERALS,
+    LIMITS,
+  };
 
   let world: World;
   beforeAll(async () => {

@@ -315,3 +315,15 @@ export const LATERALS = {
   "groups of elements": "SELECT e, count(*) FROM t, unnest(l) AS x(e) GROUP BY e",
   "numbers up to a column": "SELECT a, i FROM t, generate_series(1, t.a) AS g(i)",
 };
+
+export const LIMITS = {
+  "by columns": "SELECT a, b FROM t ORDER BY b DESC, a, v, d, ts LIMIT 7",
+  "by columns that are not shown": "SELECT a FROM u ORDER BY c DESC NULLS FIRST, a LIMIT 3 OFFSET 2",
+  "by place and by alias": "SELECT a AS x, c FROM u ORDER BY 2, x DESC LIMIT 4",
+  "by ALL": "SELECT c, a FROM u ORDER BY ALL LIMIT 4",
+  "by ALL, descending": "SELECT * FROM u ORDER BY ALL DESC NULLS LAST LIMIT 4 OFFSET 1",
+  "by ALL, of a union": "SELECT a FROM u UNION ALL SELECT c FROM w ORDER BY ALL LIMIT 5",
+  "by ALL, of groups": "SELECT a, count(*) FROM u GROUP BY a ORDER BY ALL LIMIT 2",
+  "by ALL, distinct": "SELECT DISTINCT c FROM u ORDER BY ALL DESC LIMIT 2",
+  "below a join": "SELECT t.b, x.c FROM t JOIN (SELECT a, c FROM u ORDER BY ALL LIMIT 4) x USING (a)",
+};

@@ -27,6 +27,7 @@ describe("the plan gives the rows of the query", () => {
     TIME,
     PIVOTS,
     LATERALS,
+    LIMITS,
   } = definitions;
   const parts = {
     NAMES,
@@ -41,6 +42,7 @@ describe("the plan gives the rows of the query", () => {
     TIME,
     PIVOTS,
     LATERALS,
+    LIMITS,
   };
   describe.each(Object.entries(parts))("%s", (_, queries) => {
     test.each(Object.entries(queries))("%s", async (_name, query) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AggregateCall, Relation } from "../../src/plan/relation.js";
-import { bagLayout, isLimited, type LayoutDraft, layoutOf, limitsRows } from "../../src/view/layout.js";
+import { bagLayout, isLimited, type LayoutDraft, layoutOf } from "../../src/view/layout.js";
+import { limitsRows } from "../../src/view/limited.js";
 import { argumentKey, type ViewPlan } from "../../src/view/plan-view.js";
 import type { StateRule } from "../../src/view/states.js";
 import { aggregate, filter, join, project, scan, sql, unionAll, window } from "../plan/build.js";
@@ -351,7 +352,7 @@ describe("the form of the table", () => {
     expect(formOf(relation, output)).toBe(expected);
   });
 
-  test("a LIMIT over groups is the visible rows' own, one over rows is not kept at all", () => {
+  test("a LIMIT over groups is the visible rows' own, one over rows without an order is not kept at all", () => {
     const limit = (input: Relation): Relation => ({ kind: "limit", input, orders: [], limit: "3", offset: null });
     const groups = aggregate(t, { k: "{t.a}" });
     expect(limitsRows(limit(t))).toBe(true);
@@ -360,5 +361,20 @@ describe("the form of the table", () => {
     expect(limitsRows(groups)).toBe(false);
     expect(isLimited(layoutOf(calls.plan(limit(groups), ["k"]), columns))).toBe(true);
     expect(isLimited(layoutOf(calls.plan(groups, ["k"]), columns))).toBe(false);
+  });
+
+  test("a LIMIT over rows keeps the first rows of its order, with ties, beyond those that it shows", () => {
+    const orders = [{ expression: sql("{t.a}"), direction: "DESC NULLS LAST" }];
+    const limit: Relation = { kind: "limit", input: t, orders, limit: "3", offset: "2" };
+    expect(limitsRows(limit)).toBe(false);
+    const layout = layoutOf(calls.plan(limit, ["t.a"]), columns);
+    expect(layout.candidates).toMatchObject({ input: t, needed: "5", most: "1100" });
+    expect(layout.rows).toMatchObject({
+      kind: "project",
+      input: { kind: "filter", input: { kind: "window", input: t } },
+    });
+    expect(isLimited(layout)).toBe(true);
+    expect(limitsRows({ ...limit, limit: null })).toBe(true);
+    expect(limitsRows({ ...limit, limit: "100000" })).toBe(true);
   });
 });
