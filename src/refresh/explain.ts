@@ -216,7 +216,8 @@ class Describer {
       case "limit": {
         const orders = relation.orders.map((order) => `${order.expression.sql} ${order.direction}`).join(", ");
         const detail = `${orders} limit ${relation.limit ?? "all"}${relation.offset === null ? "" : ` offset ${relation.offset}`}`;
-        const strategy = top ? "applied when the view is read" : "all rows, new minus old";
+        const read = this.layout.candidates === undefined ? "" : "candidates kept; ";
+        const strategy = top ? `${read}applied when the view is read` : "all rows, new minus old";
         return this.unary("order by, limit", detail, strategy, relation.input, top);
       }
       case "delta-scan":

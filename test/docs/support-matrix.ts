@@ -23,6 +23,7 @@ const FORMS: readonly Form[] = [
     form: "projection, filter, any scalar expression, `unnest` in the SELECT list",
     operator: /^(project|filter)$/,
     examples: ["SELECT a + 1 AS x, upper(s) AS s FROM t WHERE b > 2", "SELECT a, unnest(l) AS e FROM t"],
+    page: "linear.md",
   },
   {
     form: "`UNION ALL`, by position or name",
@@ -31,6 +32,7 @@ const FORMS: readonly Form[] = [
       "SELECT a FROM t UNION ALL SELECT c FROM u",
       "SELECT a, b FROM t UNION ALL BY NAME SELECT a, c AS b FROM u",
     ],
+    page: "linear.md",
   },
   {
     form: "inner, cross, comma, theta, `USING`, `NATURAL` joins; self-joins",
@@ -42,6 +44,7 @@ const FORMS: readonly Form[] = [
       "SELECT t.b, u.c FROM t, u WHERE t.a = u.a",
       "SELECT x.b, y.b AS z FROM t x CROSS JOIN t y",
     ],
+    page: "inner-join.md",
   },
   {
     form: "`LEFT`, `RIGHT`, `FULL` joins, any predicate",
@@ -50,6 +53,7 @@ const FORMS: readonly Form[] = [
       `SELECT t.b, u.c FROM t ${side} JOIN u ON t.a = u.a`,
       `SELECT t.b, u.c FROM t ${side} JOIN u ON t.a < u.a AND t.b <> 3`,
     ]),
+    page: "outer-join.md",
   },
   {
     form: "`ASOF` joins",
@@ -71,7 +75,7 @@ const FORMS: readonly Form[] = [
       "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u)",
       "SELECT a FROM t WHERE (a, b) IN (SELECT a, c FROM u)",
     ],
-    page: "subqueries.md",
+    page: "semi-anti-join.md",
   },
   {
     form: "`NOT IN` of several columns",
@@ -100,6 +104,7 @@ const FORMS: readonly Form[] = [
     form: "`DISTINCT` at the top",
     operator: /^distinct$/,
     examples: ["SELECT DISTINCT a, b FROM t"],
+    page: "distinct-set-operations.md",
   },
   {
     form: "`COUNT`, `SUM`, `AVG`, `BOOL_AND` … of exact types at the top; `HAVING`",
@@ -132,7 +137,7 @@ const FORMS: readonly Form[] = [
     form: "`GROUP BY` below other operators",
     operator: /^aggregate$/,
     examples: ["SELECT t.b, x.n FROM t JOIN (SELECT a, count(*) AS n FROM u GROUP BY a) x USING (a)"],
-    page: "aggregates.md",
+    page: "group-by.md",
   },
   {
     form: "`GROUPING SETS`, `ROLLUP`, `CUBE`",
@@ -142,6 +147,7 @@ const FORMS: readonly Form[] = [
       "SELECT a, b, grouping(a) AS g, sum(b) AS s FROM t GROUP BY GROUPING SETS ((a), (b), ())",
       "SELECT a, s, count(*) AS n FROM t GROUP BY CUBE (a, s)",
     ],
+    page: "group-by.md",
   },
   {
     form: "`UNION`, `INTERSECT`, `EXCEPT`, with and without `ALL`",
@@ -149,6 +155,7 @@ const FORMS: readonly Form[] = [
     examples: ["UNION", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"].map(
       (operation) => `SELECT a FROM t ${operation} SELECT a FROM u`,
     ),
+    page: "distinct-set-operations.md",
   },
   {
     form: "window functions, `QUALIFY`, `DISTINCT ON`",
@@ -158,26 +165,31 @@ const FORMS: readonly Form[] = [
       "SELECT a, b FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY b, s) = 1",
       "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b",
     ],
+    page: "window.md",
   },
   {
     form: "window functions without `PARTITION BY`",
     operator: /^window$/,
     examples: ["SELECT a, rank() OVER (ORDER BY b) AS r FROM t"],
+    page: "window.md",
   },
   {
     form: "`ORDER BY … LIMIT` at the top, over groups",
     operator: /^order by, limit$/,
     examples: ["SELECT a, sum(b) AS s FROM t GROUP BY a ORDER BY s DESC, a LIMIT 3"],
+    page: "limit.md",
   },
   {
     form: "`ORDER BY … LIMIT` at the top, over rows",
     operator: /^order by, limit$/,
     examples: ["SELECT a, b FROM t ORDER BY b, a LIMIT 3"],
+    page: "limit.md",
   },
   {
     form: "`ORDER BY … LIMIT` below other operators",
     operator: /^order by, limit$/,
     examples: ["SELECT u.c FROM u JOIN (SELECT a FROM t ORDER BY b, a LIMIT 3) x USING (a)"],
+    page: "limit.md",
   },
   {
     form: "`now()`, `current_date` … in `WHERE`, `ON`, `HAVING`, `QUALIFY`",
