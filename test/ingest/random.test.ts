@@ -61,7 +61,8 @@ const cases: fc.Arbitrary<Case> = fc
     const same = copied.map((index) => rest.table[index]).filter((row) => row !== undefined);
     const keyOf = (row: Row): string => row.slice(0, rest.key.length).join();
     const input = [...new Map([...rest.input, ...same].map((row) => [keyOf(row), row])).values()];
-    return { ...rest, input };
+    // A JSON file without objects has no columns, and is refused.
+    return { ...rest, input, source: input.length === 0 && rest.source === "json" ? "query" : rest.source };
   });
 
 let scene: Scene;
@@ -76,7 +77,7 @@ test("the result, the counts, the change feed and a second run", { timeout: 300_
     fc.asyncProperty(cases, async (sample) => {
       await run(sample, `t${number++}`);
     }),
-    { numRuns: 24, seed: 20_241, endOnFailure: true },
+    { numRuns: 18, seed: 20_241, endOnFailure: true },
   );
 });
 
