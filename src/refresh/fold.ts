@@ -132,20 +132,32 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   // Consolidated first: an extreme must not be taken from a row that another term takes away again.
   await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_ROWS)} AS ${renderConsolidated(terms, ids, leaves)}`);
   const keys = groups.keys.map(q);
-  const groupBy = keys.length === 0 ? "" : ` GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
-  let from = `(SELECT ${[...keys, ...changes].join(", ")} FROM ${q(CHANGED_ROWS)}${groupBy}${keys.length === 0 ? " HAVING count(*) > 0" : ""}) AS groups`;
+  const one = keys.length === 0 ? " HAVING count(*) > 0" : "";
+  const joins: string[] = [];
   for (const [position, { table, inputs: taken }] of counted.entries()) {
     const count = { session, view: input.view, keys: groups.keys, changedRows: CHANGED_ROWS };
     await countValues(count, position, table, input.counted[position] ?? "", taken);
-    // The values stand there as what they are.
-    const sums = changesOf(groups.states, position, (expression) => `(${expression.sql})`);
-    const alias = `values${position + 1}`;
-    const match = keys.map((key) => `groups.${key} IS NOT DISTINCT FROM ${alias}.${key}`);
-    from += ` LEFT JOIN (SELECT ${[...keys, ...sums].join(", ")} FROM ${q(changedValues(position))} WHERE "weight" <> 0${groupBy}) AS ${alias} ON ${match.length === 0 ? "true" : match.join(" AND ")}`;
+    joins.push(`LEFT JOIN ${valueChanges(groups, position)}`);
   }
   const rest = keys.length === 0 ? "*" : `* EXCLUDE (${keys.join(", ")})`;
-  const all = ["groups.*", ...counted.map((_, position) => `values${position + 1}.${rest}`)];
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${all.join(", ")} FROM ${from}`);
+  const all = ["groups.*", ...joins.map((_, position) => `values${position + 1}.${rest}`)];
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${all.join(", ")}
+     FROM (SELECT ${[...keys, ...changes].join(", ")} FROM ${q(CHANGED_ROWS)}${byKeys(keys)}${one}) AS groups ${joins.join(" ")}`,
+  );
+}
+
+/** By group, the changes of the states that are made from the distinct values at a position, with their join. */
+function valueChanges({ keys: ids, states }: FoldInput["groups"], position: number): string {
+  const [keys, alias] = [ids.map(q), `values${position + 1}`];
+  // The values stand in their table as what they are.
+  const changes = changesOf(states, position, (expression) => `(${expression.sql})`);
+  const match = keys.map((key) => `groups.${key} IS NOT DISTINCT FROM ${alias}.${key}`);
+  return `(SELECT ${[...keys, ...changes].join(", ")} FROM ${q(changedValues(position))} WHERE "weight" <> 0${byKeys(keys)}) AS ${alias} ON ${match.length === 0 ? "true" : match.join(" AND ")}`;
+}
+
+function byKeys(keys: readonly string[]): string {
+  return keys.length === 0 ? "" : ` GROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
 }
 
 /** The changes of the states that are made from changed rows, or from the counted values at a position. */

@@ -183,7 +183,7 @@ export function both(first: Expression | null, second: Expression): Expression {
   return first === null ? second : expression`${first} AND ${second}`;
 }
 
-export function filtered(call: Expression, filter: Expression | null): Expression {
+function filtered(call: Expression, filter: Expression | null): Expression {
   if (filter === null) return call;
   const columns = [...new Set([...call.columns, ...filter.columns])];
   return { sql: `${call.sql} FILTER (WHERE ${filter.sql})`, columns };
