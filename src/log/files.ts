@@ -97,16 +97,20 @@ export async function writeBase(context: FileContext, at: bigint, level: number)
   await session.run(
     `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(SORTED)} AS SELECT * FROM temp.${quoteIdentifier(ROWS)} ORDER BY ${keyOrder(schema)}`,
   );
+  // Rows that the open transaction has made do not count from zero.
+  const { first } = await session.row<{ first: bigint }>(`SELECT min(rowid) AS first FROM ${sorted}`);
   const starts = Array.from({ length: Number((rows + perFile - 1n) / perFile) }, (_, part) => BigInt(part) * perFile);
   const entries = await allOrNone(
     starts.map((start, part) => async (): Promise<NewEntry> => {
       const id = part === 0 ? entry.id : randomUUID();
-      const slice = `(SELECT * FROM ${sorted} WHERE rowid >= ${start} AND rowid < ${start + perFile})`;
+      const slice = `(SELECT * FROM ${sorted} WHERE rowid >= ${first + start} AND rowid < ${first + start + perFile})`;
       const file = baseName(folder, context.lakeId, at, part, id);
       return { ...entry, id, part, ...(await writeFile(context, file, slice, keyOrder(schema), facts(part))) };
     }),
   );
   await session.run(`DROP TABLE ${sorted}`);
+  const written = entries.reduce((sum, { rows: inFile }) => sum + inFile, 0n);
+  if (written !== rows) throw new TypeError(`a base of ${rows} rows was written with ${written}`);
   return entries;
 }
 

@@ -15,15 +15,16 @@ import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
  * @param value SQL that is evaluated more than once: a column, or a part of one.
  */
 export function jsonOf(value: string, type: DuckDBType): string {
-  return hasFloat(type) ? convert(value, type, 0) : `to_json(${value})`;
+  return convert(value, type, 0);
 }
 
 function convert(value: string, type: DuckDBType, depth: number): string {
-  if (!hasFloat(type)) return `to_json(${value})`;
+  // Only floats become JSON by themselves: JSON inside JSON is read again, which takes digits from decimals.
+  if (!hasFloat(type)) return value;
   const inner = (part: string, partType: DuckDBType): string => convert(part, partType, depth + 1);
   const element = `part${depth}`;
   const each = (list: string, elementType: DuckDBType): string =>
-    `to_json(list_transform(${list}, lambda ${element}: ${inner(element, elementType)}))`;
+    `list_transform(${list}, lambda ${element}: ${inner(element, elementType)})`;
   switch (type.typeId) {
     case DuckDBTypeId.FLOAT:
     case DuckDBTypeId.DOUBLE:
@@ -39,7 +40,7 @@ function convert(value: string, type: DuckDBType, depth: number): string {
       const { keyType, valueType } = type as DuckDBMapType;
       const key = hasFloat(keyType) ? `CAST(${element}.key AS VARCHAR)` : `${element}.key`;
       const entries = `list_transform(map_entries(${value}), lambda ${element}: struct_pack(k := ${key}, v := ${inner(`${element}.value`, valueType)}))`;
-      return `CASE WHEN ${value} IS NULL THEN to_json(NULL) ELSE to_json(map_from_entries(${entries})) END`;
+      return `CASE WHEN ${value} IS NOT NULL THEN map_from_entries(${entries}) END`;
     }
     case DuckDBTypeId.STRUCT: {
       const { entryNames, entryTypes } = type as DuckDBStructType;
@@ -47,11 +48,11 @@ function convert(value: string, type: DuckDBType, depth: number): string {
         const part = `struct_extract(${value}, ${quoteLiteral(name)})`;
         return `${quoteIdentifier(name)} := ${inner(part, entryTypes[index] as DuckDBType)}`;
       });
-      return `CASE WHEN ${value} IS NULL THEN to_json(NULL) ELSE to_json(struct_pack(${fields.join(", ")})) END`;
+      return `CASE WHEN ${value} IS NOT NULL THEN struct_pack(${fields.join(", ")}) END`;
     }
     default:
       // A union, whose one value has whatever type it has.
-      return `to_json(CAST(${value} AS VARCHAR))`;
+      return `CAST(${value} AS VARCHAR)`;
   }
 }
 
