@@ -11,6 +11,8 @@ export interface Benchmark {
   readonly tables: readonly BenchmarkTable[];
   /** Orders that come and go with everything that belongs to them. */
   readonly streams: readonly Stream[];
+  /** Queries whose rules take far longer than a recompute: they are left to the choice of cost. */
+  readonly dear: readonly string[];
 }
 
 export interface BenchmarkTable {

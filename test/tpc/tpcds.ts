@@ -31,6 +31,8 @@ export const TPCDS: Benchmark = {
     { name: "web_sales", key: ["ws_item_sk", "ws_order_number"] },
     { name: "web_site", key: ["web_site_sk"] },
   ],
+  // Two joins of eighteen inputs, grouped and joined with each other.
+  dear: ["q64"],
   streams: [
     {
       tables: [

@@ -14,6 +14,7 @@ export const TPCH: Benchmark = {
     { name: "region", key: ["r_regionkey"] },
     { name: "supplier", key: ["s_suppkey"] },
   ],
+  dear: [],
   streams: [
     {
       tables: [
