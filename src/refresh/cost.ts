@@ -34,14 +34,19 @@ export function storedCosts(planned: PlannedView, measured: readonly Omit<Measur
 export async function estimateCosts(run: RunContext, planned: PlannedView): Promise<CostChoice | null> {
   const { plan } = planned.view.definition;
   if (plan === null) return null;
-  const sizes = await tableSizes(
+  const inLake = await tableSizes(
     run.session,
     run.engine,
-    planned.sources.map(({ table, identity, from, to, state }) => {
-      const window = state.kind === "changed" && from !== null;
+    planned.sources.map(({ table, identity, from, to, state, logged }) => {
+      const window = state.kind === "changed" && from !== null && logged === null;
       return { table, tableId: identity.id, from: window ? from : to, to };
     }),
   );
+  // Of a window whose beginning was expired only the source's log knows the size.
+  const sizes = inLake.map((size, index) => {
+    const entries = planned.sources[index]?.logged?.read.entries;
+    return entries === undefined ? size : { ...size, changed: sum(entries.map((entry) => Number(entry.rows))) };
+  });
   const scans = scansOf(plan.relation).map((scan) =>
     planned.sources.findIndex((source) => source.defined.name === scan.source),
   );

@@ -191,7 +191,7 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
     return { ...base, identity, from: null, state, logged: null };
   }
   const found = await sourceState(run, view, defined, place, cursor);
-  const logged = loggedWindow(run, defined, cursor, found);
+  const logged = await loggedWindow(run, view, defined, cursor, found);
   const state = logged === null ? found : changedByLog(found);
   if (state.kind === "missing") throw missing(view, defined, place.to);
   const kept = { id: cursor.tableId, uuid: cursor.tableUuid };
@@ -200,16 +200,30 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
 }
 
 /** The window in the source's log, where the cursor's own snapshot was expired; null where that does not help. */
-function loggedWindow(
+async function loggedWindow(
   run: RunContext,
+  view: StoredView,
   defined: DefinedSource,
   cursor: Cursor,
   state: WindowState,
-): PlannedSource["logged"] {
+): Promise<PlannedSource["logged"]> {
   if (state.kind !== "rebuild" || state.reason.code !== CURSOR_EXPIRED || defined.kind !== "table") return null;
   const log = run.logStates.get(sourceLog(defined.name));
-  if (log === undefined || log.end !== run.horizon || !positionsOf(log).includes(cursor.snapshot)) return null;
-  return { state: log, read: changesBetween(log, cursor.snapshot, undefined) };
+  if (log === undefined) return null;
+  const positions = positionsOf(log);
+  if (!positions.includes(cursor.snapshot)) return null;
+  if (positions.includes(run.horizon)) return { state: log, read: changesBetween(log, cursor.snapshot, run.horizon) };
+  if (log.end > run.horizon) return null;
+  // Where no base table has changed since, the logs are not written, and still tell all.
+  const since = await inspectWindow(run.session, run.engine, run.history, {
+    table: { schema: defined.schema, table: defined.table },
+    from: log.end,
+    to: run.horizon,
+    tableId: cursor.tableId,
+    tableUuid: cursor.tableUuid,
+    columns: usedColumns(view, defined),
+  });
+  return since.kind === "unchanged" ? { state: log, read: changesBetween(log, cursor.snapshot, undefined) } : null;
 }
 
 function changedByLog(state: WindowState): WindowState {

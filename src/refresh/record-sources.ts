@@ -14,8 +14,14 @@ const RECORDED = "ivm_recorded_delta";
 /**
  * Records what changed in the base tables of all views up to the run's horizon, before any view is refreshed. Every
  * log gets a position at the horizon, so that the cursors that this run sets are positions of the logs.
+ * @param viewsMove whether the run sets any, asked where no base table has changed since the logs were written.
  */
-export async function recordSources(run: RunContext, root: LogRoot, runId: string): Promise<void> {
+export async function recordSources(
+  run: RunContext,
+  root: LogRoot,
+  runId: string,
+  viewsMove: () => Promise<boolean>,
+): Promise<void> {
   const tables = baseTables(run);
   const logs = await readLogs(run.session, run.tables);
   const steps: (() => Promise<SourceRecord>)[] = [];
@@ -28,8 +34,7 @@ export async function recordSources(run: RunContext, root: LogRoot, runId: strin
     changed ||= step.changed;
     steps.push(step.record);
   }
-  // Where nothing changed no view moves, and nothing is written.
-  if (!changed) return;
+  if (steps.length === 0 || !(changed || (await viewsMove()))) return;
   const records: SourceRecord[] = [];
   for (const record of steps) records.push(await record());
   await run.session.run(`DROP TABLE IF EXISTS temp.${RECORDED}`);

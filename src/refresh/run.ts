@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existingSnapshots } from "../catalog/snapshots.js";
 import { retryConflicts } from "../engine/retry.js";
-import { ConflictError, InterruptedError, RefreshError } from "../errors.js";
+import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
 import { finishLogs } from "../log/finish.js";
 import { sourceOfLog } from "../log/names.js";
 import { readLogs } from "../log/registry.js";
@@ -81,10 +81,25 @@ async function recorded(
   const record = async (attempt: number): Promise<RunContext> => {
     const { horizon } = run;
     const present = attempt === 1 ? run : { ...(await start()), horizon };
-    await recordSources(present, root, runId);
+    const views = selectViews(present.state.views, options.views);
+    await recordSources(present, root, runId, () => anyMoves(present, views));
     return { ...present, logStates: await readLogs(present.session, present.tables) };
   };
   return retryConflicts(record, () => run.engine.reattach(run.session), options.signal);
+}
+
+/** True where a view gets new cursors in this run, whether or not a base table has changed. */
+async function anyMoves(run: RunContext, views: readonly StoredView[]): Promise<boolean> {
+  for (const view of views) {
+    try {
+      const planned = await planViewRun(run, view);
+      if (planned.strategy !== null || (await hasExpiredCursor(run, planned))) return true;
+    } catch (error) {
+      // Its refresh will say what is wrong with it.
+      if (!(error instanceof IvmError)) throw error;
+    }
+  }
+  return false;
 }
 
 function aborted(options: RefreshOptions): boolean {

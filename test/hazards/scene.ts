@@ -1,9 +1,11 @@
 /** A lake with views for one hazard: change it, refresh, and the view must equal DuckDB's own answer. */
 
+import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { expect } from "vitest";
 import {
   type Lake,
+  type LogConfig,
   open,
   type RefreshOptions,
   type RefreshResult,
@@ -17,6 +19,8 @@ export interface SceneOptions {
   /** `data_inlining_row_limit`; the lake's default where left out. */
   readonly inlining?: number;
   readonly kind?: LakeKind;
+  /** Change logs in the lake's own folder; none where left out. */
+  readonly log?: LogConfig;
 }
 
 export class Scene implements AsyncDisposable {
@@ -31,7 +35,10 @@ export class Scene implements AsyncDisposable {
   ) {}
 
   static async start(options: SceneOptions = {}): Promise<Scene> {
-    const place = await tempLake(options.kind);
+    const temporary = await tempLake(options.kind);
+    const { log } = options;
+    const logs = log === undefined ? {} : { log: { path: join(temporary.folder, "logs"), ...log } };
+    const place = { ...temporary, config: { ...temporary.config, ...logs } };
     const lake = await open(place.config);
     const writer = await lake.connect();
     if (options.inlining !== undefined) {
