@@ -240,7 +240,7 @@ export class Lake implements AsyncDisposable {
   /** On a connection of its own, which lives as long as the rows are read. */
   private async rows(view: string | undefined, what: "changes" | "state", options: LogOptions): Promise<LogRows> {
     const root = requireLog(this.logs);
-    const session = await this.engine.session();
+    const session = await this.session();
     try {
       await this.tables.upgrade(session);
       return await this.retrying(session, () => openRows(session, root, view, what, options));
@@ -264,13 +264,21 @@ export class Lake implements AsyncDisposable {
     return this.retrying(session, () => startRun(session, this.engine, this.tables, toSnapshot, this.logs));
   }
 
+  /** A busy catalog can't even be put in use. */
+  private session(): Promise<Session> {
+    return retryConflicts(
+      () => this.engine.session(),
+      async () => undefined,
+    );
+  }
+
   private retrying<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
     return retryConflicts(work, () => this.engine.reattach(session));
   }
 
   private exclusive<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     const result = this.queue.then(async () => {
-      const session = await this.engine.session();
+      const session = await this.session();
       try {
         return await work(session);
       } finally {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { snapshotOfCommit } from "../catalog/snapshots.js";
 import { WEIGHT } from "../catalog/source-delta.js";
 
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
@@ -6,7 +7,7 @@ import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
 import type { ColumnId } from "../plan/relation.js";
-import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
+import { quoteIdentifier, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
 import { isLimited, type Layout } from "../view/layout.js";
 import { type BuiltView, countedName, type Progress, printCursors, type StateTables } from "../view/state.js";
@@ -334,12 +335,8 @@ async function writeRun(input: WriteInput, written: { inserted: bigint; deleted:
 
 /** The snapshot of our own commit, found by its id: the newest one may be another writer's. */
 async function snapshotOf(input: WriteInput, commitId: string): Promise<bigint> {
-  const rows = await input.session.rows<{ id: bigint }>(
-    `SELECT snapshot_id AS id FROM ${input.engine.metadataTable("ducklake_snapshot_changes")}
-     WHERE snapshot_id > ${input.horizon} AND contains(commit_extra_info, ${quoteLiteral(commitId)})`,
-  );
-  const [row] = rows;
-  if (row === undefined) {
+  const snapshot = await snapshotOfCommit(input.session, input.engine, input.horizon, commitId);
+  if (snapshot === undefined) {
     throw new InternalError(
       "commit_lost",
       `View ${input.definition.name}: its commit ${commitId} is not in the lake's history.`,
@@ -349,5 +346,5 @@ async function snapshotOf(input: WriteInput, commitId: string): Promise<bigint> 
       },
     );
   }
-  return row.id;
+  return snapshot;
 }

@@ -47,6 +47,16 @@ export interface Progress {
   readonly costs: string | null;
 }
 
+/** A progress row as the table has it; the last three columns came with the second layout. */
+interface StoredProgress {
+  readonly view: string;
+  readonly horizon: bigint | null;
+  readonly run_id: string | null;
+  readonly instant?: string | null;
+  readonly costs?: Progress["costs"];
+  readonly cursors?: string | null;
+}
+
 export interface State {
   /** The version of the tables; 0 where there are none. */
   readonly layout: number;
@@ -126,12 +136,7 @@ export class StateTables {
     const views = await session.rows<{ name: string; definition: string; built: string | null }>(
       `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
     );
-    const progress = await session.rows<Progress & { cursors: string | null }>(
-      // Tables of the first layout have neither the time nor the cursors in this table.
-      layout < 2
-        ? `SELECT view, horizon, run_id AS "runId", NULL AS instant, NULL AS costs, (${cursorsOfLayout1(`${this.table("cursors")}${at}`)}) AS cursors FROM ${this.table("progress")} AS progress${at}`
-        : `SELECT view, horizon, run_id AS "runId", instant, costs, cursors FROM ${this.table("progress")}${at}`,
-    );
+    const progress = await this.readProgress(session, at);
     return {
       layout,
       views: views.map((view) => ({
@@ -142,6 +147,27 @@ export class StateTables {
       progress: new Map(progress.map(({ cursors, ...row }) => [row.view, row])),
       cursors: progress.flatMap(({ view, cursors }) => readCursors(view, cursors)),
     };
+  }
+
+  /** Another process may bring the tables up to date between two statements, so the columns tell their layout. */
+  private async readProgress(session: Session, at: string): Promise<(Progress & { cursors: string | null })[]> {
+    const table = this.table("progress");
+    const rows = await session.rows<StoredProgress>(`SELECT * FROM ${table}${at}`);
+    const [first] = rows;
+    if (first !== undefined && !("cursors" in first)) {
+      const cursors = cursorsOfLayout1(`${this.table("cursors")}${at}`);
+      return session.rows(
+        `SELECT view, horizon, run_id AS "runId", NULL AS instant, NULL AS costs, (${cursors}) AS cursors FROM ${table} AS progress${at}`,
+      );
+    }
+    return rows.map(({ view, horizon, run_id: runId, instant = null, costs = null, cursors = null }) => ({
+      view,
+      horizon,
+      runId,
+      instant,
+      costs,
+      cursors,
+    }));
   }
 
   /** Names the commit of the open transaction in the lake's history. */
