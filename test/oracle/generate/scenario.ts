@@ -39,7 +39,7 @@ const ODD: readonly Column[] = [
 ].map(([name, type]) => ({ name: name ?? "", type: type ?? "", exact: true }));
 
 /** Operators that views may hold; `npm run fuzz -- --features` names fewer, so that they come more often. */
-const asked = process.env["IVM_FUZZ_FEATURES"]?.split(",") ?? [];
+const asked = (process.env["IVM_FUZZ_FEATURES"] ?? "").split(",").filter((name) => name !== "");
 const OFFERED = asked.length === 0 ? FEATURES : FEATURES.filter((feature) => asked.includes(feature));
 
 const KEY: Column = { name: "k", type: "INTEGER", exact: true };
@@ -106,7 +106,7 @@ function addView(
   name: string,
   weight: number,
   // With every operator in every view most would be recomputed, and the incremental rules would hardly be tested.
-  features: readonly Feature[] = draw.chance(62) ? [] : draw.sample(OFFERED, draw.integer(1, 2)),
+  features: readonly Feature[] = draw.chance(62) ? [] : draw.sample(OFFERED, draw.integer(1, 3)),
 ): View {
   const { view, size } = makeView(draw, sources, name, new Set(features));
   sources.push({ path: [name], columns: view.columns, size: Math.min(size, 150), weight });
@@ -129,9 +129,11 @@ function makeView(draw: Draw, sources: readonly Source[], name: string, features
       return chosen;
     },
     depth: draw.weighted([
-      [35, 0],
-      [40, 1],
-      [25, 2],
+      [33, 0],
+      [37, 1],
+      [20, 2],
+      [7, 3],
+      [3, 4],
     ]),
   };
   const made = makeQuery(context);
