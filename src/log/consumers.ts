@@ -19,7 +19,7 @@ export interface Consumer {
 }
 
 /** The code of an answer that asks the consumer to take the whole state first. */
-export const CONSUMER_RESET = "consumer_reset";
+const CONSUMER_RESET = "consumer_reset";
 
 export async function listConsumers(session: Session, root: LogRoot): Promise<Consumer[]> {
   return session.rows<Consumer>(

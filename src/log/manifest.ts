@@ -13,7 +13,7 @@ import type { ObjectStore } from "./store.js";
  * The picture of a log for readers that have no lake: `manifest.json` beside its files, described in
  * `docs/change-log.md`. The lake's own tables are the truth; whatever else stands here is replaced.
  */
-export interface Manifest {
+interface Manifest {
   readonly format_version: number;
   /** The id of the lake that keeps the log. */
   readonly lake: string;
@@ -48,7 +48,7 @@ interface ManifestSegment extends ManifestFile {
   readonly created_at: string;
 }
 
-export function manifestOf(state: LogState, lake: string, commit: string): Manifest {
+function manifestOf(state: LogState, lake: string, commit: string): Manifest {
   const folder = logFolder(state.log);
   const { schema } = state;
   return {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 /** The names of a log's objects, relative to the log root. */
 
 /** Logs of base tables stand beside those of views under names that no view can have. */
-export const SOURCE_LOG_PREFIX = "source:";
+const SOURCE_LOG_PREFIX = "source:";
 
 /** @param source the table as `schema.table`. */
 export function sourceLog(source: string): string {

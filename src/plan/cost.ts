@@ -31,7 +31,7 @@ export interface CostHistory {
   readonly measurements: readonly Measurement[];
 }
 
-export interface Estimate {
+interface Estimate {
   readonly ms: number;
   /** `measured`: a refresh of this kind and about this size was timed before; else it is told from row counts. */
   readonly basis: "measured" | "rows";

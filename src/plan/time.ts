@@ -1,7 +1,7 @@
 import { CLOCK, type Expression, inputsOf, type Relation, withInputs } from "./relation.js";
 import { Unsupported } from "./unsupported.js";
 
-export const TIME_DEPENDENT = "time_dependent";
+const TIME_DEPENDENT = "time_dependent";
 
 /** Makes filters that read the time into time filters; at any other place the time has no incremental rule. */
 export function placeTime(relation: Relation): Relation {

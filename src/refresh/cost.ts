@@ -16,7 +16,7 @@ interface StoredCosts extends CostHistory {
   readonly fingerprint: string;
 }
 
-export function costHistory({ view, progress }: PlannedView): CostHistory {
+function costHistory({ view, progress }: PlannedView): CostHistory {
   if (progress.costs === null) return NO_HISTORY;
   const stored = JSON.parse(progress.costs) as StoredCosts;
   return stored.fingerprint === view.definition.fingerprint ? stored : NO_HISTORY;

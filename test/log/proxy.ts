@@ -15,7 +15,7 @@ export type Fate =
   | { readonly status: number }
   | { readonly delayMs: number };
 
-export interface Seen {
+interface Seen {
   readonly method: string;
   readonly path: string;
   readonly status: number | null;
