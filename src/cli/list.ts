@@ -1,6 +1,7 @@
 /** `list`: the project's views and their files. */
 import { relative } from "node:path";
 import type { Command } from "commander";
+import { sameName } from "../sql/quote.js";
 import type { RefreshMode } from "../types.js";
 import type { CliContext, Outcome, Session } from "./context.js";
 import { withLake } from "./lake.js";
@@ -39,10 +40,6 @@ async function list(session: Session): Promise<Outcome> {
     return [...defined, ...orphans];
   });
   return { json: { views }, lines: await listLines(views, session.style) };
-}
-
-function sameName(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
 }
 
 async function listLines(views: readonly ListedView[], style: Style): Promise<string[]> {

@@ -1,8 +1,7 @@
 /** What must hold of the input before anything is written. */
 import type { Session } from "../engine/session.js";
 import { ConfigError, IngestError, IvmError, type IvmErrorOptions, type Sample } from "../errors.js";
-import { quoteIdentifier } from "../sql/quote.js";
-import { sameName } from "../view/names.js";
+import { quoteIdentifier, sameName } from "../sql/quote.js";
 import { type Conversion, conversion } from "./convert.js";
 import { INPUT, type InputColumn } from "./input.js";
 import type { TargetColumn } from "./target.js";

@@ -1,9 +1,8 @@
 /** How files become queries. DuckDB's guesses about them are kept out wherever a wrong guess would change values. */
 import type { Session } from "../engine/session.js";
 import { IngestError } from "../errors.js";
-import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { quoteIdentifier, quoteLiteral, sameName } from "../sql/quote.js";
 import type { FileFormat } from "../types.js";
-import { sameName } from "../view/names.js";
 import { isNested } from "./convert.js";
 import type { TargetColumn } from "./target.js";
 

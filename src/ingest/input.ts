@@ -5,9 +5,8 @@ import type { Session } from "../engine/session.js";
 import { ConfigError, IngestError, IvmError } from "../errors.js";
 import { type Ast, hasLimit } from "../sql/ast.js";
 import { type Parsed, parseStatements } from "../sql/parse.js";
-import { quoteIdentifier, quotePath } from "../sql/quote.js";
+import { quoteIdentifier, quotePath, sameName } from "../sql/quote.js";
 import type { FileFormat, IngestSource } from "../types.js";
-import { sameName } from "../view/names.js";
 import { fileFormat, fileQuery, READ_HINT } from "./files.js";
 import type { TargetColumn } from "./target.js";
 

@@ -3,8 +3,8 @@ import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
 import { parseTableName } from "../sql/parse.js";
-import { quoteLiteral, quotePath } from "../sql/quote.js";
-import { sameName, sourceName } from "../view/names.js";
+import { quoteLiteral, quotePath, sameName } from "../sql/quote.js";
+import { sourceName } from "../view/names.js";
 import type { StateTables } from "../view/state.js";
 
 const DEFAULT_SCHEMA = "main";

@@ -1,4 +1,5 @@
 import { type Ast, child, children, fingerprint, isAst, optionalChild, text } from "../sql/ast.js";
+import { sameName } from "../sql/quote.js";
 import type { LoweredQuery, Lowering } from "./lower.js";
 import { columnExpression, type Expression, keepColumns, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
@@ -111,10 +112,6 @@ export function lowerLimit(lowering: Lowering, lowered: LoweredQuery, node: Ast,
     relation: { kind: "project", input: limited, columns: keepColumns(visible.map((column) => column.id)) },
     columns: visible,
   };
-}
-
-function sameName(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
 }
 
 /** `t.a` among the columns of a result is its column `a`. */

@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors.js";
-import { sameName } from "../view/names.js";
+import { sameName } from "../sql/quote.js";
 import type { StoredView } from "../view/state.js";
 
 /** The views that a view reads directly. */

@@ -1,8 +1,8 @@
 import { tableAt } from "../catalog/tables.js";
 import { RefreshError } from "../errors.js";
 import { walkAst } from "../sql/ast.js";
+import { sameName } from "../sql/quote.js";
 import type { Reason, ViewStatus } from "../types.js";
-import { sameName } from "../view/names.js";
 import type { StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { statementOf } from "./compute.js";

@@ -1,4 +1,4 @@
-/** The one place that turns names and values into SQL text. */
+/** The one place that turns names and values into SQL text, and that says when two names are one. */
 
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -11,4 +11,9 @@ export function quoteLiteral(value: string): string {
 /** A dotted path such as catalog.schema.table, each part quoted. */
 export function quotePath(parts: readonly string[]): string {
   return parts.map(quoteIdentifier).join(".");
+}
+
+/** Names of tables, columns and views compare without case. */
+export function sameName(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
 }

@@ -3,10 +3,9 @@ import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, DefinitionError } from "../errors.js";
 import type { FunctionCatalog } from "../sql/functions.js";
-import { quotePath } from "../sql/quote.js";
+import { quotePath, sameName } from "../sql/quote.js";
 import type { DefineAction, DefineOptions, DefineResult, ViewDefinition } from "../types.js";
 import type { StoredDefinition } from "./definition.js";
-import { sameName } from "./names.js";
 import { prepareDefinitions } from "./prepare.js";
 import { countedName, type StateTables, type StoredView } from "./state.js";
 

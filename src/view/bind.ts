@@ -18,7 +18,8 @@ import {
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { parseSelect, type SqlOrigin, subjectOf } from "../sql/parse.js";
-import { sameName, sourceName } from "./names.js";
+import { sameName } from "../sql/quote.js";
+import { sourceName } from "./names.js";
 
 /** A table that a definition reads, found in the lake or among the materialized views. */
 export type SourceRef =

@@ -8,14 +8,13 @@ import { type Ast, baseTable, columnRef, commonTable, text } from "../sql/ast.js
 import type { FunctionCatalog } from "../sql/functions.js";
 import { printJson } from "../sql/json.js";
 import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
-import { quoteIdentifier } from "../sql/quote.js";
+import { quoteIdentifier, sameName } from "../sql/quote.js";
 import type { Reason, ViewDefinition } from "../types.js";
 import type { StateOptions } from "./aggregate-states.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
 import { bagLayout, type Layout, type LayoutDraft, layoutOf } from "./layout.js";
 import { limitsRows } from "./limited.js";
-import { sameName } from "./names.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { settleOrder } from "./settle.js";
 import { type DraftColumn, HELPER_PREFIX, type PhysicalColumn } from "./states.js";

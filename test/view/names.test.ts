@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { sameName, sourceName } from "../../src/view/names.js";
+import { sameName } from "../../src/sql/quote.js";
+import { sourceName } from "../../src/view/names.js";
 
 test.each([
   ["main", "orders", "main.orders"],
