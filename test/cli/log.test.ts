@@ -10,8 +10,7 @@ import { project, sql } from "./lake.js";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
-const CONFIG =
-  "lake:\n  catalog: lake.ducklake\n  data_path: lake_files\nlog:\n  path: logs\n  fan_out: 2\n  keep: 0 snapshots\n  max_lag: 0 snapshots\n";
+const CONFIG = "lake:\n  catalog: lake.ducklake\n  data_path: lake_files\nlog:\n  path: logs\n";
 const VIEWS = {
   "ducklake-ivm.yaml": CONFIG,
   "views/values.sql": "SELECT k, sum(n) AS n, max(d) AS d, list(d ORDER BY d) AS ds FROM t GROUP BY k",
