@@ -40,6 +40,8 @@ export interface OtherDatabase {
 
 /** A DuckDB instance with the lake attached. */
 export class Engine {
+  private limitedSchemas: ReadonlySet<string> = new Set();
+
   private constructor(
     readonly instance: DuckDBInstance,
     private readonly ownsInstance: boolean,
@@ -178,10 +180,28 @@ export class Engine {
     if (!onS3 && this.config.s3 === undefined && (await this.storedOption(session, "data_path")).startsWith("s3://")) {
       await this.prepareS3(session, extensions);
     }
+    this.limitedSchemas = await this.readLimitedSchemas(session);
     // DuckDB's own cipher only reads; httpfs brings the one that writes.
     if ((await this.storedOption(session, "encrypted")) === "true") {
       await loadExtension(session.connection, "httpfs", extensions);
     }
+  }
+
+  /**
+   * True where the attachment knows that the schema has a limit for inlined rows. An attachment reads the lake's options
+   * once: of one that another process sets later it knows nothing.
+   */
+  knowsInliningLimit(schema: string): boolean {
+    return this.limitedSchemas.has(schema.toLowerCase());
+  }
+
+  private async readLimitedSchemas(session: Session): Promise<ReadonlySet<string>> {
+    const rows = await session.rows<{ name: string }>(
+      `SELECT s.schema_name AS name FROM ${this.metadataTable("ducklake_metadata")} o
+       JOIN ${this.metadataTable("ducklake_schema")} s ON s.schema_id = o.scope_id AND s.end_snapshot IS NULL
+       WHERE o.key = 'data_inlining_row_limit' AND o.scope = 'schema'`,
+    );
+    return new Set(rows.map((row) => row.name.toLowerCase()));
   }
 
   private async prepareS3(

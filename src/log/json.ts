@@ -10,7 +10,7 @@ import {
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 
 /**
- * SQL for a value as JSON. DuckDB's own conversion writes NaN and the infinities as bare words, which no JSON reader
+ * SQL for a value in the form that `to_json` makes right JSON of. DuckDB's own conversion writes NaN and the infinities as bare words, which no JSON reader
  * takes: they become the strings "NaN", "Infinity" and "-Infinity", wherever in a nested value they stand.
  * @param value SQL that is evaluated more than once: a column, or a part of one.
  */

@@ -183,7 +183,8 @@ const NESTED: ReadonlySet<DuckDBTypeId> = new Set([
 function formOf(type: DuckDBType): Form | undefined {
   const json = { type: "jsonb", wire: "VARCHAR" };
   if (type.alias === "JSON") return { ...json, json: (column) => column };
-  if (NESTED.has(type.typeId)) return { ...json, json: (column) => jsonOf(column, type) };
+  if (NESTED.has(type.typeId))
+    return { ...json, json: (column) => `CASE WHEN ${column} IS NOT NULL THEN to_json(${jsonOf(column, type)}) END` };
   if (type.typeId === DuckDBTypeId.DECIMAL) {
     const { width, scale } = type as DuckDBDecimalType;
     return { type: `numeric(${width},${scale})`, wire: `DECIMAL(${width},${scale})` };

@@ -102,16 +102,22 @@ export class StateTables {
     const schema = quotePath([LAKE_NAME, this.schema]);
     // Commits of their own, since an option needs a schema that is committed; killed between them, the next run goes on.
     await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    // A small inlined delete that races a compaction is lost without a conflict, so nothing that is updated is inlined.
-    await session.run(
+    await this.limitInlining(session);
+    await migrate(session, this, 0);
+  }
+
+  /** A small inlined delete that races a compaction is lost without a conflict, so nothing of ours is inlined. */
+  private limitInlining(session: Session): Promise<void> {
+    return session.run(
       `CALL ${quoteIdentifier(LAKE_NAME)}.set_option('data_inlining_row_limit', 0, schema => ${quoteLiteral(this.schema)})`,
     );
-    await migrate(session, this, 0);
   }
 
   /** Brings tables of an older version up to date; does nothing where there are none. @throws LakeError `state_too_new`. */
   async upgrade(session: Session): Promise<void> {
     if (this.current || !(await this.exists(session))) return;
+    // Another process made the schema after this one had attached the lake.
+    if (!this.engine.knowsInliningLimit(this.schema)) await this.limitInlining(session);
     const version = await this.version(session);
     if (version < LAYOUT_VERSION) await migrate(session, this, version);
     this.current = true;
