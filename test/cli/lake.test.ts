@@ -119,7 +119,7 @@ describe("from nothing to views that keep up", () => {
     const second = await json<Refresh>(["refresh"], { cwd });
     expect(second, second.stderr).toMatchObject({ exitCode: 0, value: { status: "refreshed" } });
     const spent = second.value.views.find((view) => view.view === "spent");
-    expect(Object.keys(second.value)).toEqual(["run_id", "horizon", "status", "elapsed_ms", "views"]);
+    expect(Object.keys(second.value)).toEqual(["run_id", "horizon", "status", "elapsed_ms", "views", "warnings"]);
     expect(Object.keys(spent ?? {})).toEqual([
       "view",
       "status",
