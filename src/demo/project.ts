@@ -13,6 +13,7 @@ export async function writeProject(folder: string, views: readonly DemoView[]): 
   await writeFile(join(folder, "ducklake-ivm.yaml"), stringify(config));
   await mkdir(join(folder, "views"), { recursive: true });
   for (const view of views) {
-    await writeFile(join(folder, "views", `${view.name}.sql`), `-- ${view.question}\n${view.sql}\n`);
+    const header = view.refresh === undefined ? "" : `/* ---\nrefresh: ${view.refresh}\n--- */\n`;
+    await writeFile(join(folder, "views", `${view.name}.sql`), `${header}-- ${view.question}\n${view.sql}\n`);
   }
 }
