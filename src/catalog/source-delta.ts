@@ -112,13 +112,20 @@ async function fill(session: Session, request: SourceDeltaRequest, rows: string)
   return sum.total ?? 0n;
 }
 
-/** Rows with a weight, summed by the named columns; what cancels out is left out. */
-export function consolidatedSelect(names: readonly string[], rows: string): string {
+/**
+ * Rows with a weight, summed by the named columns; what cancels out is left out.
+ * @param weight the rows' weight column, and the one of the result.
+ */
+export function consolidatedSelect(
+  names: readonly string[],
+  rows: string,
+  weight: { readonly from: string; readonly to: string } = { from: WEIGHT, to: WEIGHT },
+): string {
   const columns = names.map(quoteIdentifier);
-  const weight = quoteIdentifier(WEIGHT);
+  const [from, to] = [quoteIdentifier(weight.from), quoteIdentifier(weight.to)];
   const groups = columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`;
-  const total = `CAST(sum(${weight}) AS BIGINT) AS ${weight}`;
-  return `SELECT ${[...columns, total].join(", ")} FROM (${rows}) ${groups} HAVING sum(${weight}) <> 0`;
+  const total = `CAST(sum(${from}) AS BIGINT) AS ${to}`;
+  return `SELECT ${[...columns, total].join(", ")} FROM (${rows}) ${groups} HAVING sum(${from}) <> 0`;
 }
 
 function feed(request: SourceDeltaRequest): string {

@@ -31,7 +31,7 @@ async function runStep(
 ): Promise<readonly NewEntry[]> {
   const { tables } = root;
   const { log, epoch, schema } = state;
-  const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId };
+  const files = await root.filesOf(session, { log, epoch, schema, runId });
   const startedAt = Date.now();
   const written = await writeStep(files, step);
   await session.transaction(async () => {
@@ -78,21 +78,21 @@ async function writeStep(files: FileContext, step: CompactionStep): Promise<read
   if (step.kind === "fold" && sourceOfLog(files.log) !== undefined) {
     return [{ ...beginningOf(files, step.at), createdAt }];
   }
-  await consolidate(files.session, files.schema, storedRows(files.store, files.schema, step.entries));
-  const written = await writeConsolidated(files, step);
+  const { rows } = await consolidate(files.session, files.schema, storedRows(files.store, files.schema, step.entries));
+  const written = await writeConsolidated(files, step, rows);
   await dropConsolidated(files.session);
   return written.map((entry) => ({ ...entry, createdAt }));
 }
 
-async function writeConsolidated(files: FileContext, step: CompactionStep): Promise<readonly NewEntry[]> {
+async function writeConsolidated(files: FileContext, step: CompactionStep, rows: bigint): Promise<readonly NewEntry[]> {
   if (step.kind === "fold") {
     const levels = step.entries.filter((entry) => entry.kind === "base").map((entry) => entry.level);
-    return writeBase(files, step.at, Math.max(0, ...levels) + 1);
+    return writeBase(files, step.at, Math.max(0, ...levels) + 1, rows);
   }
   const [first, last] = [step.entries[0], step.entries.at(-1)];
   if (first?.from === undefined || first.from === null || last === undefined)
     throw new TypeError("a merge needs windows");
-  return [await writeSegment(files, first.from, last.to, step.level)];
+  return [await writeSegment(files, { from: first.from, to: last.to, level: step.level }, rows)];
 }
 
 /**

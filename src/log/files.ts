@@ -5,7 +5,7 @@ import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import { baseName, logFolder, segmentName } from "./names.js";
 import type { NewEntry } from "./registry.js";
-import { columnNames, keyOrder, type LogSchema } from "./schema.js";
+import { consolidatedRows, keyOrder, type LogSchema } from "./schema.js";
 import { type ObjectStore, SIDE_BY_SIDE } from "./store.js";
 
 /** The version of the files and of the manifest; in both. */
@@ -38,19 +38,6 @@ export interface FileContext {
   readonly oneByOne: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-/**
- * Keeps the sum of weighted rows for the file that is written next. `rows` is a SELECT of encoded columns and the
- * weight; equal rows are summed and those that cancel out dropped.
- */
-export async function consolidate(session: Session, schema: LogSchema, rows: string): Promise<void> {
-  const weight = quoteIdentifier(schema.weight);
-  const columns = columnNames(schema);
-  await session.run(`
-    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(ROWS)} AS
-    SELECT ${columns}, CAST(sum(${weight}) AS BIGINT) AS ${weight} FROM (\n${rows}\n)
-    GROUP BY ${schema.columns.map((_, index) => index + 1).join(", ")} HAVING sum(${weight}) <> 0`);
-}
-
 export interface ConsolidatedCounts {
   /** Rows of the file. */
   readonly rows: bigint;
@@ -60,7 +47,14 @@ export interface ConsolidatedCounts {
   readonly deleted: bigint;
 }
 
-export async function countConsolidated(session: Session, schema: LogSchema): Promise<ConsolidatedCounts> {
+/**
+ * Keeps the sum of weighted rows for the file that is written next, and counts them. `rows` is a SELECT of encoded
+ * columns and the weight; equal rows are summed and those that cancel out dropped.
+ */
+export async function consolidate(session: Session, schema: LogSchema, rows: string): Promise<ConsolidatedCounts> {
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(ROWS)} AS ${consolidatedRows(schema, `\n${rows}\n`)}`,
+  );
   const weight = quoteIdentifier(schema.weight);
   return session.row<ConsolidatedCounts>(`
     SELECT count(*) AS "rows", CAST(coalesce(sum(${weight}) FILTER (WHERE ${weight} > 0), 0) AS BIGINT) AS inserted,
@@ -68,29 +62,37 @@ export async function countConsolidated(session: Session, schema: LogSchema): Pr
     FROM temp.${quoteIdentifier(ROWS)}`);
 }
 
+/** What an entry without rows says in place of a file. */
+const NO_FILE = { file: null, rows: 0n, bytes: 0n, least: null, greatest: null };
+
+/** A window of a log: the snapshots after the one up to the other. */
+export interface SegmentWindow {
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly level: number;
+}
+
 /** Writes the consolidated rows as the segment of a window. A window without changes needs no file. */
-export async function writeSegment(context: FileContext, from: bigint, to: bigint, level: number): Promise<NewEntry> {
-  const { session, schema } = context;
-  const { rows } = await countConsolidated(session, schema);
+export async function writeSegment(context: FileContext, window: SegmentWindow, rows: bigint): Promise<NewEntry> {
+  const { from, to, level } = window;
   const entry = { ...commonOf(context), kind: "segment" as const, from, to, level, part: 0 };
-  if (rows === 0n) return { ...entry, file: null, rows, bytes: 0n, least: null, greatest: null };
+  if (rows === 0n) return { ...entry, ...NO_FILE };
   const file = segmentName(logFolder(context.log), context.lakeId, from, to, entry.id);
   const facts = { window_from: String(from), window_to: String(to), level: String(level) };
-  return { ...entry, ...(await writeFile(context, file, `temp.${quoteIdentifier(ROWS)}`, keyOrder(schema), facts)) };
+  return { ...entry, ...(await writeFile(context, file, `temp.${quoteIdentifier(ROWS)}`, facts)) };
 }
 
 /** Writes the consolidated rows as a base: files in key order, each of about the target size. */
-export async function writeBase(context: FileContext, at: bigint, level: number): Promise<NewEntry[]> {
+export async function writeBase(context: FileContext, at: bigint, level: number, rows: bigint): Promise<NewEntry[]> {
   const { session, schema } = context;
-  const { rows } = await countConsolidated(session, schema);
   const entry = { ...commonOf(context), kind: "base" as const, from: null, to: at, level };
-  if (rows === 0n) return [{ ...entry, part: 0, file: null, rows, bytes: 0n, least: null, greatest: null }];
+  if (rows === 0n) return [{ ...entry, part: 0, ...NO_FILE }];
   const folder = logFolder(context.log);
   const facts = (part: number) => ({ base_at: String(at), part: String(part), level: String(level) });
   const perFile = await rowsPerFile(context, rows);
   if (perFile >= rows) {
     const file = baseName(folder, context.lakeId, at, 0, entry.id);
-    const written = await writeFile(context, file, `temp.${quoteIdentifier(ROWS)}`, keyOrder(schema), facts(0));
+    const written = await writeFile(context, file, `temp.${quoteIdentifier(ROWS)}`, facts(0));
     return [{ ...entry, part: 0, ...written }];
   }
   const sorted = `temp.${quoteIdentifier(SORTED)}`;
@@ -105,7 +107,7 @@ export async function writeBase(context: FileContext, at: bigint, level: number)
       const id = part === 0 ? entry.id : randomUUID();
       const slice = `(SELECT * FROM ${sorted} WHERE rowid >= ${first + start} AND rowid < ${first + start + perFile})`;
       const file = baseName(folder, context.lakeId, at, part, id);
-      return { ...entry, id, part, ...(await writeFile(context, file, slice, keyOrder(schema), facts(part))) };
+      return { ...entry, id, part, ...(await writeFile(context, file, slice, facts(part))) };
     }),
   );
   await session.run(`DROP TABLE ${sorted}`);
@@ -116,8 +118,7 @@ export async function writeBase(context: FileContext, at: bigint, level: number)
 
 /** The position that a log begins at, where nothing before it is kept. */
 export function beginningOf(context: FileContext, at: bigint): NewEntry {
-  const nothing = { file: null, rows: 0n, bytes: 0n, least: null, greatest: null };
-  return { ...commonOf(context), kind: "base", from: null, to: at, level: 0, part: 0, ...nothing };
+  return { ...commonOf(context), kind: "base", from: null, to: at, level: 0, part: 0, ...NO_FILE };
 }
 
 export async function dropConsolidated(session: Session): Promise<void> {
@@ -173,7 +174,7 @@ async function rowsPerFile(context: FileContext, rows: bigint): Promise<bigint> 
   const sample = 4 * ROW_GROUP_ROWS;
   if (rows <= BigInt(sample)) return rows;
   const select = `(SELECT * FROM temp.${quoteIdentifier(ROWS)} LIMIT ${sample})`;
-  const { bytes } = await context.store.scratch((path) => copy(context, path, select, keyOrder(context.schema), {}));
+  const { bytes } = await context.store.scratch((path) => copy(context, path, select, {}));
   const perRow = Math.max(1, Number(bytes) / sample);
   const groups = Math.max(1, Math.round(context.fileBytes / perRow / ROW_GROUP_ROWS));
   return BigInt(groups) * BigInt(ROW_GROUP_ROWS);
@@ -185,14 +186,13 @@ async function writeFile(
   context: FileContext,
   file: string,
   source: string,
-  order: string,
   facts: Readonly<Record<string, string>>,
 ): Promise<Written> {
   const copied = await context.store.write(file, (path) =>
     // One file is made while others are sent: a session does one thing at a time.
     context.oneByOne(async () => ({
-      ...(await boundsOf(context, source, order)),
-      ...(await copy(context, path, source, order, facts)),
+      ...(await boundsOf(context, source)),
+      ...(await copy(context, path, source, facts)),
     })),
   );
   return { file, ...copied };
@@ -202,7 +202,6 @@ async function copy(
   { session, schema, log, epoch, runId }: FileContext,
   path: string,
   source: string,
-  order: string,
   facts: Readonly<Record<string, string>>,
 ): Promise<{ rows: bigint; bytes: bigint }> {
   const metadata = {
@@ -215,7 +214,7 @@ async function copy(
   };
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}: ${quoteLiteral(value)}`);
   const stats = await session.row<{ count: bigint; file_size_bytes: bigint }>(
-    `COPY (SELECT * FROM ${source} ORDER BY ${order}) TO ${quoteLiteral(path)}
+    `COPY (SELECT * FROM ${source} ORDER BY ${keyOrder(schema)}) TO ${quoteLiteral(path)}
      (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, KV_METADATA {${pairs.join(", ")}}, RETURN_STATS)`,
   );
   return { rows: stats.count, bytes: stats.file_size_bytes };
@@ -225,12 +224,11 @@ async function copy(
 async function boundsOf(
   { session, schema }: FileContext,
   source: string,
-  order: string,
 ): Promise<{ least: string | null; greatest: string | null }> {
   const values = schema.key.slice(0, BOUND_COLUMNS).map((name) => `CAST(${quoteIdentifier(name)} AS VARCHAR)`);
   const keys = `CAST(to_json([${values.join(", ")}]) AS VARCHAR)`;
   const row = await session.row<{ least: string; greatest: string }>(`
-    SELECT (SELECT ${keys} FROM ${source} ORDER BY ${order} LIMIT 1) AS least,
+    SELECT (SELECT ${keys} FROM ${source} ORDER BY ${keyOrder(schema)} LIMIT 1) AS least,
            (SELECT ${keys} FROM ${source} ORDER BY ${reversed(schema)} LIMIT 1) AS greatest`);
   const short = (bound: string): string | null => (bound.length > BOUND_CHARACTERS ? null : bound);
   return { least: short(row.least), greatest: short(row.greatest) };

@@ -1,8 +1,9 @@
+import { consolidatedSelect } from "../catalog/source-delta.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import type { LogEntry } from "./registry.js";
-import { columnNames, decodedColumns, keyOrder, type LogColumn, type LogSchema } from "./schema.js";
+import { columnNames, consolidatedRows, decodedColumns, keyOrder, type LogColumn, type LogSchema } from "./schema.js";
 import type { ObjectStore } from "./store.js";
 import type { LogRead } from "./window.js";
 
@@ -35,10 +36,7 @@ export function decodedRows(
   const rows = storedRows(store, schema, entries, whereOf(schema, keys));
   // The rows of one file are consolidated and sorted as they are.
   const sorted = entries.filter((entry) => entry.file !== null).length === 1;
-  const consolidated = sorted
-    ? rows
-    : `SELECT ${columnNames(schema)}, CAST(sum(${weight}) AS BIGINT) AS ${weight} FROM (${rows})
-       GROUP BY ${schema.columns.map((_, index) => index + 1).join(", ")} HAVING sum(${weight}) <> 0`;
+  const consolidated = sorted ? rows : consolidatedRows(schema, rows);
   const order = sorted ? "" : `ORDER BY ${keyOrder(schema, "encoded")}`;
   if (as === "changes") return `SELECT ${decodedColumns(schema)}, ${weight} FROM (${consolidated}) AS encoded ${order}`;
   const copies = `SELECT *, unnest(range(${weight})) FROM (${consolidated})`;
@@ -55,12 +53,10 @@ export async function loadLoggedDelta(
   target: string,
   weight: string,
 ): Promise<bigint> {
-  const [list, from, to] = [columns.map(quoteIdentifier), quoteIdentifier(schema.weight), quoteIdentifier(weight)];
-  const decoded = `SELECT ${decodedColumns(schema)}, ${from} FROM (${storedRows(store, schema, read.entries)})`;
-  await session.run(`
-    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS
-    SELECT ${[...list, `CAST(sum(${from}) AS BIGINT) AS ${to}`].join(", ")} FROM (${decoded})
-    ${list.length === 0 ? "" : `GROUP BY ${list.map((_, index) => index + 1).join(", ")}`} HAVING sum(${from}) <> 0`);
+  const stored = storedRows(store, schema, read.entries);
+  const decoded = `SELECT ${decodedColumns(schema)}, ${quoteIdentifier(schema.weight)} FROM (${stored})`;
+  const select = consolidatedSelect(columns, decoded, { from: schema.weight, to: weight });
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS ${select}`);
   return (await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(target)}`)).n;
 }
 

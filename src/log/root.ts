@@ -3,6 +3,7 @@ import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
 import type { LakeConfig, LogConfig, Retention } from "../types.js";
 import type { StateTables } from "../view/state.js";
+import type { FileContext } from "./files.js";
 import { openStore } from "./open-store.js";
 import type { ObjectStore } from "./store.js";
 
@@ -61,11 +62,11 @@ export class LogRoot {
     return lake;
   }
 
-  /** What all files that this root gets have in common. */
-  async filesOf(session: Session) {
+  /** What the files have in common that a run writes to a log. */
+  async filesOf(session: Session, log: Pick<FileContext, "log" | "epoch" | "schema" | "runId">): Promise<FileContext> {
     const { store, fileBytes } = this;
     const oneByOne = <Result>(work: () => Promise<Result>): Promise<Result> => this.queue(work);
-    return { session, store, fileBytes, lakeId: await this.lakeId(session), oneByOne };
+    return { ...log, session, store, fileBytes, lakeId: await this.lakeId(session), oneByOne };
   }
 
   close(): void {

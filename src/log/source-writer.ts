@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
-import { beginningOf, consolidate, dropConsolidated, type FileContext, requireYoung, writeSegment } from "./files.js";
+import { beginningOf, consolidate, dropConsolidated, requireYoung, writeSegment } from "./files.js";
+import { storedRows } from "./read.js";
 import { beginEpoch, insertEntries, type LogState, type NewEntry, readLogs } from "./registry.js";
 import type { LogRoot } from "./root.js";
-import { encodedColumns, type LogSchema } from "./schema.js";
+import { type LogSchema, weightedRows } from "./schema.js";
 
 /** What a run records of one base table. */
 export interface SourceRecord {
@@ -28,14 +29,14 @@ export async function sourceSegment(
   delta: { readonly table: string; readonly weight: string } | null,
 ): Promise<SourceRecord> {
   const { log, schema, before, to } = source;
-  const files = await filesOf(session, root, runId, log, before.epoch, schema);
+  const files = await root.filesOf(session, { log, epoch: before.epoch, schema, runId });
   const writtenAt = Date.now();
   const rows =
     delta === null
-      ? `SELECT ${schema.columns.map(({ name, stored }) => `CAST(NULL AS ${stored}) AS ${quoteIdentifier(name)}`).join(", ")}, 0 AS ${quoteIdentifier(schema.weight)} WHERE false`
-      : `SELECT ${encodedColumns(schema)}, ${quoteIdentifier(delta.weight)} AS ${quoteIdentifier(schema.weight)} FROM ${quotePath(["temp", delta.table])}`;
-  await consolidate(session, schema, rows);
-  const entry = await writeSegment(files, before.end, to, 0);
+      ? storedRows(root.store, schema, [])
+      : weightedRows(schema, quotePath(["temp", delta.table]), quoteIdentifier(delta.weight));
+  const counts = await consolidate(session, schema, rows);
+  const entry = await writeSegment(files, { from: before.end, to, level: 0 }, counts.rows);
   await dropConsolidated(session);
   return { log, schema, before, entry, writtenAt, begins: false };
 }
@@ -53,7 +54,7 @@ export async function sourceBeginning(
   },
 ): Promise<SourceRecord> {
   const { log, schema, before, to } = source;
-  const files = await filesOf(session, root, runId, log, randomUUID(), schema);
+  const files = await root.filesOf(session, { log, epoch: randomUUID(), schema, runId });
   return { log, schema, before, entry: beginningOf(files, to), writtenAt: Date.now(), begins: true };
 }
 
@@ -92,15 +93,4 @@ function moved(log: string): ConflictError {
   return new ConflictError("log_moved", `The log ${log} was moved by another run in the meantime.`, {
     hint: "Run the same command again.",
   });
-}
-
-async function filesOf(
-  session: Session,
-  root: LogRoot,
-  runId: string,
-  log: string,
-  epoch: string,
-  schema: LogSchema,
-): Promise<FileContext> {
-  return { ...(await root.filesOf(session)), log, epoch, schema, runId };
 }

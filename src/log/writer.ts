@@ -5,7 +5,6 @@ import type { StoredDefinition } from "../view/definition.js";
 import {
   type ConsolidatedCounts,
   consolidate,
-  countConsolidated,
   dropConsolidated,
   type FileContext,
   requireYoung,
@@ -15,7 +14,7 @@ import {
 import { storedRows } from "./read.js";
 import { beginEpoch, insertEntries, type LogState, type NewEntry, readLog } from "./registry.js";
 import type { LogRoot } from "./root.js";
-import { encodedColumns, type LogSchema, logSchema } from "./schema.js";
+import { type LogSchema, logSchema, weightedRows } from "./schema.js";
 
 /** Writes what one refresh of a view changed to the view's log: files first, their registration with the commit. */
 export class LogWriter {
@@ -54,14 +53,13 @@ export class LogWriter {
       before.end >= 0n;
     const mode = !goesOn || run.from === null ? "begin" : before.end === run.from ? "append" : "catch up";
     const epoch = mode === "begin" || before === undefined ? randomUUID() : before.epoch;
-    const files: FileContext = { ...(await root.filesOf(session)), log, epoch, schema, runId: run.id };
+    const files = await root.filesOf(session, { log, epoch, schema, runId: run.id });
     return new LogWriter(root, session, log, schema, before, files, run.horizon, mode);
   }
 
   /** Writes the segment of the run's window from a SELECT of the view's columns and `weight`; nothing is registered. */
   async writeChange(rows: string, weight: string): Promise<ConsolidatedCounts> {
-    const select = `SELECT ${encodedColumns(this.schema)}, ${quoteIdentifier(weight)} AS ${quoteIdentifier(this.schema.weight)} FROM (${rows})`;
-    return this.writeWindow(select);
+    return this.writeWindow(weightedRows(this.schema, `(${rows})`, quoteIdentifier(weight)));
   }
 
   /** Writes the segment that brings the log's own state to `after`, whatever happened in between. */
@@ -70,15 +68,15 @@ export class LogWriter {
     const weight = quoteIdentifier(this.schema.weight);
     const logged = storedRows(this.root.store, this.schema, entries);
     await this.writeWindow(
-      `${this.weighted(after, 1)} UNION ALL SELECT * REPLACE (-${weight} AS ${weight}) FROM (${logged})`,
+      `${weightedRows(this.schema, `(${after})`, "1")} UNION ALL SELECT * REPLACE (-${weight} AS ${weight}) FROM (${logged})`,
     );
   }
 
   /** Begins the log with the whole state. */
   async writeState(rows: string): Promise<void> {
     this.writtenAt = Date.now();
-    await consolidate(this.session, this.schema, this.weighted(rows, 1));
-    this.entries = await writeBase(this.files, this.horizon, 0);
+    const counts = await consolidate(this.session, this.schema, weightedRows(this.schema, `(${rows})`, "1"));
+    this.entries = await writeBase(this.files, this.horizon, 0, counts.rows);
     await dropConsolidated(this.session);
   }
 
@@ -103,16 +101,12 @@ export class LogWriter {
 
   private async writeWindow(select: string): Promise<ConsolidatedCounts> {
     this.writtenAt = Date.now();
-    await consolidate(this.session, this.schema, select);
-    const counts = await countConsolidated(this.session, this.schema);
+    const counts = await consolidate(this.session, this.schema, select);
     // Of what lies inside a gap the log knows nothing, as of what lies inside a merged window.
     const level = this.mode === "catch up" ? 1 : 0;
-    this.entries = [await writeSegment(this.files, this.before?.end ?? 0n, this.horizon, level)];
+    const window = { from: this.before?.end ?? 0n, to: this.horizon, level };
+    this.entries = [await writeSegment(this.files, window, counts.rows)];
     await dropConsolidated(this.session);
     return counts;
-  }
-
-  private weighted(rows: string, weight: 1 | -1): string {
-    return `SELECT ${encodedColumns(this.schema)}, ${weight} AS ${quoteIdentifier(this.schema.weight)} FROM (${rows})`;
   }
 }

@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { consolidatedSelect, WEIGHT } from "../catalog/source-delta.js";
 
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier } from "../sql/quote.js";
@@ -32,12 +32,9 @@ export async function fillDifference(
   before: string,
   target = DIFFERENCE,
 ): Promise<void> {
-  const columns = stored.columns.map((column) => quoteIdentifier(column.name));
+  const names = stored.columns.map((column) => column.name);
   const weight = quoteIdentifier(WEIGHT);
-  const list = columns.join(", ");
-  await session.run(`
-    CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS
-    SELECT ${list}, CAST(sum(${weight}) AS BIGINT) AS ${weight}
-    FROM (SELECT ${list}, 1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}, -1 FROM (${before}))
-    GROUP BY ${columns.map((_, index) => index + 1).join(", ")} HAVING sum(${weight}) <> 0`);
+  const list = names.map(quoteIdentifier).join(", ");
+  const rows = `SELECT ${list}, 1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}, -1 FROM (${before})`;
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS ${consolidatedSelect(names, rows)}`);
 }
