@@ -1,6 +1,6 @@
-import { type AsofJoin, atVersion, type Expression, expression, outputOf, type Relation } from "../plan/relation.js";
+import { type AsofJoin, type Expression, expression, type Relation } from "../plan/relation.js";
 import type { DeltaContext, Derive, Term } from "./contract.js";
-import { differenceTerm, occurrencesOf, rowsOf } from "./difference.js";
+import { preservedSideDelta } from "./preserved-side.js";
 import { restrictTo } from "./restrict.js";
 
 /**
@@ -13,26 +13,11 @@ import { restrictTo } from "./restrict.js";
  * rows with the keys of the left rows at hand are read.
  */
 export function asofJoinDelta(join: AsofJoin, context: DeltaContext, derive: Derive): readonly Term[] {
-  const newRight = atVersion(join.right, "new");
-  const terms: Term[] = derive(join.left, context).map((term) => {
-    const left = shared("changed", term.relation, context);
-    return { ...term, relation: { ...join, left, right: withKeysOf(join, left, newRight, context) } };
-  });
-  const rightTerms = derive(join.right, context);
-  if (rightTerms.length > 0) {
-    const concerned: Relation = {
-      kind: "semi-join",
-      anti: false,
-      left: atVersion(join.left, "old"),
-      right: rowsOf(rightTerms, outputOf(join.right)),
-      predicate: canConcern(join),
-    };
-    const left = shared("affected", concerned, context);
-    const after: Relation = { ...join, left, right: withKeysOf(join, left, newRight, context) };
-    const before: Relation = { ...join, left, right: withKeysOf(join, left, atVersion(join.right, "old"), context) };
-    terms.push(differenceTerm(after, before, occurrencesOf(rightTerms), context));
-  }
-  return terms;
+  const over = (left: Relation, right: Relation): Relation => {
+    const read = left.kind === "shared" ? left : shared("changed", left, context);
+    return { ...join, left: read, right: withKeysOf(join, read, right, context) };
+  };
+  return preservedSideDelta({ left: join.left, right: join.right, concerns: canConcern(join), over }, context, derive);
 }
 
 function shared(name: string, input: Relation, context: DeltaContext): Relation {

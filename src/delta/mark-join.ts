@@ -1,6 +1,6 @@
-import { atVersion, type Expression, expression, type MarkJoin, outputOf, type Relation } from "../plan/relation.js";
+import { type Expression, expression, type MarkJoin } from "../plan/relation.js";
 import type { DeltaContext, Derive, Term } from "./contract.js";
-import { differenceTerm, occurrencesOf, rowsOf } from "./difference.js";
+import { preservedSideDelta } from "./preserved-side.js";
 
 /**
  * EXISTS, IN, ANY and ALL as a value, any condition:
@@ -11,26 +11,9 @@ import { differenceTerm, occurrencesOf, rowsOf } from "./difference.js";
  * it can turn their answer from false to NULL and back.
  */
 export function markJoinDelta(join: MarkJoin, context: DeltaContext, derive: Derive): readonly Term[] {
-  const newRight = atVersion(join.right, "new");
-  const terms: Term[] = derive(join.left, context).map((term) => ({
-    ...term,
-    relation: { ...join, left: term.relation, right: newRight },
-  }));
-  const rightTerms = derive(join.right, context);
-  if (rightTerms.length > 0) {
-    const concerned: Relation = {
-      kind: "semi-join",
-      anti: false,
-      left: atVersion(join.left, "old"),
-      right: rowsOf(rightTerms, outputOf(join.right)),
-      predicate: canConcern(join),
-    };
-    const left: Relation = { kind: "shared", name: context.ids.create("affected"), input: concerned };
-    const after: Relation = { ...join, left, right: newRight };
-    const before: Relation = { ...join, left, right: atVersion(join.right, "old") };
-    terms.push(differenceTerm(after, before, occurrencesOf(rightTerms), context));
-  }
-  return terms;
+  const { left, right } = join;
+  const over = (left: MarkJoin["left"], right: MarkJoin["right"]): MarkJoin => ({ ...join, left, right });
+  return preservedSideDelta({ left, right, concerns: canConcern(join), over }, context, derive);
 }
 
 function canConcern({ correlation, comparison }: MarkJoin): Expression {

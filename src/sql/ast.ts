@@ -204,17 +204,6 @@ export function isNotNull(value: Ast, alias = ""): Ast {
   };
 }
 
-export function conjunction(conditions: readonly [Ast, ...Ast[]]): Ast {
-  if (conditions.length === 1) return conditions[0];
-  return {
-    class: "CONJUNCTION",
-    type: "CONJUNCTION_AND",
-    alias: "",
-    query_location: NO_LOCATION,
-    children: conditions,
-  };
-}
-
 /** A table of the lake, at a snapshot where one is given. */
 export function baseTable(path: { catalog: string; schema: string; table: string }, alias: string, at?: bigint): Ast {
   return {

@@ -1,9 +1,9 @@
 import { dependsOnOrder, familyOf } from "../plan/aggregate-classes.js";
 import {
   type Ast,
+  allConditions,
   child,
   children,
-  conjunction,
   functionCall,
   isNotNull,
   mapParts,
@@ -123,13 +123,10 @@ function pickOf(call: Ast): Ast | undefined {
   });
   const struct = functionCall("struct_pack", [...fields, { ...pick.value, alias: "v" }]);
   const filter = optionalChild(call, "filter");
-  const [condition, ...more] = [
-    ...(filter === undefined ? [] : [filter]),
-    ...pick.present.map((part) => isNotNull(part)),
-  ];
+  const conditions = [...(filter === undefined ? [] : [filter]), ...pick.present.map((part) => isNotNull(part))];
   const extreme = {
     ...functionCall(first.descending ? "max" : "min", [struct]),
-    filter: condition === undefined ? null : conjunction([condition, ...more]),
+    filter: conditions.length === 0 ? null : allConditions(conditions),
   };
   return functionCall("struct_extract", [extreme, textConstant("v")], alias);
 }
