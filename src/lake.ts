@@ -189,7 +189,8 @@ export class Lake implements AsyncDisposable {
   /** Registers a consumer: at a snapshot, at the log's end, or before its first state. */
   addConsumer(name: string, view: string, at?: bigint | "end"): Promise<void> {
     return this.logging(async (session, root) => {
-      await addConsumer(session, root, name, await findLog(session, root, view), at);
+      const { log } = await findLog(session, root, view);
+      await addConsumer(session, root, name, log, at);
     });
   }
 

@@ -5,7 +5,7 @@ import { sourceOfLog } from "./names.js";
 import type { LogEntry, LogState } from "./registry.js";
 import { readLog } from "./registry.js";
 import type { LogRoot } from "./root.js";
-import { changesBetween, type LogRead, positionAt, positionsOf } from "./window.js";
+import { changesBetween, type LogRead, POSITION_LOST, positionAt, positionsOf } from "./window.js";
 
 /** A registered reader of one log. */
 export interface Consumer {
@@ -137,7 +137,7 @@ export async function commitConsumer(
 }
 
 function positionLost(state: LogState, to: bigint): never {
-  throw new LakeError("log_position_lost", `The log of ${state.log} has no position ${to}.`, {
+  throw new LakeError(POSITION_LOST, `The log of ${state.log} has no position ${to}.`, {
     subject: { view: state.log, snapshot: to },
     hint: `Commit the position that \`changes\` or \`state\` told; the log stands at ${state.end}.`,
   });
@@ -162,25 +162,26 @@ export async function requireLogState(session: Session, root: LogRoot, log: stri
 }
 
 export function lagOf(consumer: Consumer, state: LogState, maxLag: Retention, now: Date): ConsumerStatus {
-  const common = { name: consumer.name, view: consumer.log, position: consumer.position, end: state.end };
-  const next = pending(consumer, state);
-  if (next === undefined) return { ...common, windows: null, rows: null, lagMs: null, held: false, reset: true };
+  const { name, log: view, epoch, position } = consumer;
+  const common = { name, view, position, end: state.end };
+  const next = epoch !== state.epoch || position === null ? undefined : pending(state, position);
+  if (next === undefined || position === null)
+    return { ...common, windows: null, rows: null, lagMs: null, held: false, reset: true };
   const [first] = next;
   return {
     ...common,
     windows: next.length,
     rows: next.reduce((sum, entry) => sum + entry.rows, 0n),
     lagMs: first === undefined ? null : Math.max(0, now.getTime() - Date.parse(first.createdAt)),
-    held: isHeld(consumer.position ?? state.end, state, next, maxLag, now),
+    held: isHeld(position, state, next, maxLag, now),
     reset: false,
   };
 }
 
-/** Undefined where the consumer must take the state. */
-function pending(consumer: Consumer, state: LogState): readonly LogEntry[] | undefined {
-  if (consumer.epoch !== state.epoch || consumer.position === null) return undefined;
-  if (!positionsOf(state).includes(consumer.position)) return undefined;
-  return changesBetween(state, consumer.position, undefined).entries;
+/** The windows after a position; undefined where the log does not have it. */
+function pending(state: LogState, position: bigint): readonly LogEntry[] | undefined {
+  if (!positionsOf(state).includes(position)) return undefined;
+  return changesBetween(state, position, undefined).entries;
 }
 
 function isHeld(position: bigint, state: LogState, next: readonly LogEntry[], maxLag: Retention, now: Date): boolean {
@@ -196,26 +197,28 @@ function isHeld(position: bigint, state: LogState, next: readonly LogEntry[], ma
  */
 export async function heldPositions(session: Session, root: LogRoot, state: LogState): Promise<bigint[]> {
   const source = sourceOfLog(state.log);
-  if (source !== undefined) return heldCursors(session, root, state, source);
-  const consumers = await listConsumers(session, root);
-  return consumers
-    .filter((consumer) => consumer.log === state.log)
-    .filter((consumer) => lagOf(consumer, state, root.maxLag, new Date()).held)
-    .flatMap((consumer) => (consumer.position === null ? [] : [consumer.position]));
+  const positions =
+    source === undefined ? await consumerPositions(session, root, state) : await cursorsOn(session, root, source);
+  const now = new Date();
+  return positions.filter((position) => {
+    const next = pending(state, position);
+    return next !== undefined && isHeld(position, state, next, root.maxLag, now);
+  });
 }
 
-async function heldCursors(session: Session, root: LogRoot, state: LogState, source: string): Promise<bigint[]> {
+async function consumerPositions(session: Session, root: LogRoot, { log, epoch }: LogState): Promise<bigint[]> {
+  const consumers = await listConsumers(session, root);
+  return consumers
+    .filter((consumer) => consumer.log === log && consumer.epoch === epoch)
+    .flatMap(({ position }) => (position === null ? [] : [position]));
+}
+
+async function cursorsOn(session: Session, root: LogRoot, source: string): Promise<bigint[]> {
   const cursors = await session.rows<{ position: bigint }>(
     `SELECT DISTINCT CAST(json_extract_string("cursor", '$.snapshot') AS BIGINT) AS "position"
      FROM (SELECT unnest(from_json(cursors, '["JSON"]')) AS "cursor" FROM ${root.tables.table("progress")})
      WHERE json_extract_string("cursor", '$.source') = $1`,
     [source],
   );
-  return cursors
-    .map((cursor) => cursor.position)
-    .filter((position) => positionsOf(state).includes(position))
-    .filter((position) => {
-      const next = changesBetween(state, position, undefined).entries;
-      return isHeld(position, state, next, root.maxLag, new Date());
-    });
+  return cursors.map((cursor) => cursor.position);
 }

@@ -30,6 +30,7 @@ export async function finishLogs(
     }
   };
   const states = await readLogs(session, root.tables, views);
+  const compacted = new Set<string>();
   if (options.changed && root.compact === "auto") {
     const { keep, fanOut } = root;
     const due = [...states.values()].filter(
@@ -37,11 +38,13 @@ export async function finishLogs(
     );
     const { signal } = options;
     for (const { log } of due) {
+      compacted.add(log);
       const compaction = { logs: [log], thorough: false, ...(signal === undefined ? {} : { signal }) };
       await attempt(() => compactLogs(session, root, runId, compaction));
     }
     await attempt(() => sweepRetired(session, root));
   }
-  for (const log of states.keys()) await attempt(() => publishManifest(session, root, log));
+  for (const [log, state] of states)
+    await attempt(() => publishManifest(session, root, log, compacted.has(log) ? undefined : state));
   return warnings;
 }

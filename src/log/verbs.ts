@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
+import { sameName } from "../sql/quote.js";
 import type { CompactOptions, CompactResult, ConsumerStatus, LogOptions, SweepOptions, SweepResult } from "../types.js";
 import { compactLogs } from "./compact.js";
-import { type Consumer, consumerChanges, lagOf, listConsumers, requireConsumer, requireLogState } from "./consumers.js";
+import { type Consumer, consumerChanges, lagOf, listConsumers, requireConsumer } from "./consumers.js";
 import { publishManifest } from "./manifest.js";
 import { sourceOfLog } from "./names.js";
 import type { KeyFilter } from "./read.js";
@@ -22,14 +23,14 @@ export async function openRows(
   options: LogOptions,
 ): Promise<LogRows> {
   const consumer = options.consumer === undefined ? undefined : await requireConsumer(session, root, options.consumer);
-  const log =
+  const state =
     consumer === undefined
       ? await findLog(session, root, view ?? "")
       : await consumerLog(session, root, view, consumer);
-  const state = await requireLogState(session, root, log);
-  if (what === "state" && sourceOfLog(log) !== undefined) {
-    throw new ConfigError("log_of_source", `${log} is the log of a base table, which holds changes only.`, {
-      subject: { table: sourceOfLog(log) ?? log },
+  const source = sourceOfLog(state.log);
+  if (what === "state" && source !== undefined) {
+    throw new ConfigError("log_of_source", `${state.log} is the log of a base table, which holds changes only.`, {
+      subject: { table: source },
       hint: "Read the table itself with AT (VERSION => n).",
     });
   }
@@ -43,14 +44,14 @@ export async function consumerLog(
   root: LogRoot,
   view: string | undefined,
   consumer: Consumer,
-): Promise<string> {
-  const log = await findLog(session, root, view ?? consumer.log);
-  if (consumer.log === log) return log;
+): Promise<LogState> {
+  const state = await findLog(session, root, view ?? consumer.log);
+  if (consumer.log === state.log) return state;
   throw new ConfigError(
     "consumer_of_other",
-    `Consumer ${consumer.name} reads the log of ${consumer.log}, not of ${log}.`,
+    `Consumer ${consumer.name} reads the log of ${consumer.log}, not of ${state.log}.`,
     {
-      subject: { view: log },
+      subject: { view: state.log },
       hint: "Name the consumer alone, or its own view.",
     },
   );
@@ -69,11 +70,12 @@ function asText(key: NonNullable<LogOptions["keys"]>[number]): KeyFilter {
   return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value === null ? null : String(value)]));
 }
 
-/** The name of a view's log as the lake has it: names compare without case. @throws ConfigError `log_unknown`. */
-export async function findLog(session: Session, root: LogRoot, view: string): Promise<string> {
-  const names = [...(await readLogs(session, root.tables)).keys()];
-  const found = names.find((name) => name.toLowerCase() === view.toLowerCase());
+/** A view's log: names compare without case. @throws ConfigError `log_unknown`. */
+export async function findLog(session: Session, root: LogRoot, view: string): Promise<LogState> {
+  const logs = await readLogs(session, root.tables);
+  const found = [...logs.values()].find(({ log }) => sameName(log, view));
   if (found !== undefined) return found;
+  const names = [...logs.keys()];
   throw new ConfigError("log_unknown", `View ${view} has no change log.`, {
     subject: { view },
     hint: names.length === 0 ? "A log begins with the view's next refresh." : `There are logs of ${names.join(", ")}.`,
@@ -84,7 +86,7 @@ export async function findLog(session: Session, root: LogRoot, view: string): Pr
 export async function compact(session: Session, root: LogRoot, options: CompactOptions): Promise<CompactResult> {
   const runId = randomUUID();
   const logs: string[] = [];
-  for (const view of options.views ?? []) logs.push(await findLog(session, root, view));
+  for (const view of options.views ?? []) logs.push((await findLog(session, root, view)).log);
   const chosen = options.views === undefined ? {} : { logs };
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   const results = await compactLogs(session, root, runId, { ...chosen, ...signal, thorough: true });

@@ -74,7 +74,7 @@ function segmentsOf(state: LogState): readonly LogEntry[] {
 }
 
 /** The code of a position that a log can't answer for; consumers are told to take the whole state. */
-const POSITION_LOST = "log_position_lost";
+export const POSITION_LOST = "log_position_lost";
 
 function positionLost(state: LogState, snapshot: bigint): LakeError {
   const [oldest] = positionsOf(state);

@@ -148,16 +148,12 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
     for (const { stored, expected } of tables) await applyDifference(session, stored, expected);
     const written = `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`;
     await checkPrimaryKey(input, table, whole ? null : written);
-    if (counts !== null) {
-      if (input.log?.mode !== "append") await logState(input, table);
-      return counts;
-    }
     if (rebuilt) {
       await writeUserView(input, built.table);
       await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
     }
-    await logState(input, table);
-    return countAgainstKept(input, built, table);
+    if (whole || input.log?.mode !== "append") await logState(input, table);
+    return counts ?? countAgainstKept(input, built, table);
   });
 }
 

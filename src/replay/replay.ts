@@ -29,8 +29,9 @@ export async function replay(context: ReplayContext, options: ReplayOptions): Pr
   const { session, root } = context;
   const address = targetAddress(options.into, options.table);
   const consumer = await requireConsumer(session, root, options.consumer);
-  const log = await consumerLog(session, root, options.view, consumer);
-  requireKey(await requireLogState(session, root, log));
+  const state = await consumerLog(session, root, options.view, consumer);
+  requireKey(state);
+  const { log } = state;
   const name = await parseTableName(session, address.table);
   if (name.catalog !== null || name.table.toLowerCase() === POSITIONS) {
     throw new ConfigError("table_name", `${address.table} can't be a mirror's name.`, {
