@@ -1,7 +1,10 @@
 /** What `append` and `merge` share: their arguments, their options and what they print. */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Lake } from "../index.js";
 import type { FileFormat, IngestResult, IngestSource } from "../types.js";
-import type { Outcome } from "./context.js";
+import type { CliContext, Outcome } from "./context.js";
+import { withLake } from "./lake.js";
+import { dryRunOption } from "./options.js";
 import type { Style } from "./style.js";
 
 const FORMATS: readonly FileFormat[] = ["csv", "tsv", "parquet", "json"];
@@ -13,33 +16,54 @@ export interface IngestCommandOptions {
   readonly format?: FileFormat;
 }
 
-/** Adds `TABLE FROM <query|file>`. */
-export function ingestArguments(command: Command): Command {
-  return command
+/** What tells `append` from `merge`. */
+export interface IngestCommand<Options extends IngestCommandOptions> {
+  readonly name: string;
+  readonly description: string;
+  /** The options that come before those that both have. */
+  readonly options: readonly Option[];
+  readonly examples: string;
+  readonly ingest: (
+    lake: Lake,
+    table: string,
+    source: IngestSource,
+    options: Omit<Options, "format">,
+  ) => Promise<IngestResult>;
+}
+
+/** Registers `NAME TABLE FROM <query|file>`. */
+export function registerIngest<Options extends IngestCommandOptions>(
+  program: Command,
+  context: CliContext,
+  { name, description, options: ownOptions, examples, ingest }: IngestCommand<Options>,
+): void {
+  const command = program
+    .command(name)
+    .description(description)
     .argument("<table>", "the table, as in SQL: orders, sales.orders")
     .argument("<from>", 'the word "from"', parseFrom)
     .argument("<query|file>", "a SELECT that runs in the lake; or a file, a pattern of files, s3://…, https://…");
+  const create = new Option("--create", "create the table with the input's columns where it does not exist");
+  const format = new Option("--format <format>", "how the file is written, where its ending does not tell");
+  for (const option of [...ownOptions, create, format.choices(FORMATS), dryRunOption()]) command.addOption(option);
+  command
+    .addHelpText("after", examples)
+    .action((table: string, _from: string, input: string, options: Options, self: Command) =>
+      context.run(self, async (session): Promise<Outcome> => {
+        const { format, ...rest } = options;
+        const result = await withLake(session, (lake) => ingest(lake, table, sourceOf(input, format), rest));
+        return { json: result, lines: [ingestLine(result, session.style)] };
+      }),
+    );
 }
 
 export function keyOption(description: string): Option {
   return new Option("--key <columns>", description).argParser(parseKey);
 }
 
-export function createOption(): Option {
-  return new Option("--create", "create the table with the input's columns where it does not exist");
-}
-
-export function formatOption(): Option {
-  return new Option("--format <format>", "how the file is written, where its ending does not tell").choices(FORMATS);
-}
-
 /** With a format the text is a file; without one the library tells it from a query. */
-export function sourceOf(text: string, format: FileFormat | undefined): IngestSource {
+function sourceOf(text: string, format: FileFormat | undefined): IngestSource {
   return format === undefined ? text : { file: text, format };
-}
-
-export function ingestOutcome(result: IngestResult, style: Style): Outcome {
-  return { json: result, lines: [ingestLine(result, style)] };
 }
 
 function ingestLine(result: IngestResult, style: Style): string {

@@ -12,6 +12,12 @@ import { quoteLiteral } from "../sql/quote.js";
 /** The extensions that this project needs, and those that its tests and benchmarks make data with. */
 export type ExtensionName = "ducklake" | "httpfs" | "postgres_scanner" | "sqlite_scanner" | "tpch" | "tpcds";
 
+/** What a catalog's kind needs: `postgres:…`, `sqlite:…`, or a DuckDB file. */
+export function catalogExtensions(catalog: string): readonly ExtensionName[] {
+  if (/^postgres(ql)?:/i.test(catalog)) return ["postgres_scanner"];
+  return /^sqlite:/i.test(catalog) ? ["sqlite_scanner"] : [];
+}
+
 export interface ExtensionOptions {
   /** A folder with `<name>.duckdb_extension` files, searched first; the environment's `DUCKLAKE_IVM_EXTENSION_DIR` comes next. */
   readonly directory?: string | undefined;

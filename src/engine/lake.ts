@@ -3,7 +3,7 @@ import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
-import { type ExtensionName, loadExtension } from "./extensions.js";
+import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
 import { makeRedactor, passwordsOf } from "./redact.js";
 import { createS3Secret } from "./s3.js";
 import { Session } from "./session.js";
@@ -74,8 +74,6 @@ export class Engine {
     const session = await this.rawSession();
     await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
     await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
-    // Files of change logs are read in the order of their keys.
-    await session.run("SET preserve_insertion_order = true");
     return session;
   }
 
@@ -154,11 +152,12 @@ export class Engine {
 
   private async attach(session: Session, logger: Logger): Promise<void> {
     await session.run("SET autoinstall_known_extensions = false");
+    // Files of change logs are read in the order of their keys. A setting of the whole instance.
+    await session.run("SET preserve_insertion_order = true");
     const catalog = this.config.catalog.replace(/^ducklake:/i, "");
     const extensions = { directory: this.config.engine?.extensionDirectory, logger };
     await loadExtension(session.connection, "ducklake", extensions);
-    if (/^postgres(ql)?:/i.test(catalog)) await loadExtension(session.connection, "postgres_scanner", extensions);
-    if (/^sqlite:/i.test(catalog)) await loadExtension(session.connection, "sqlite_scanner", extensions);
+    for (const name of catalogExtensions(catalog)) await loadExtension(session.connection, name, extensions);
 
     const onS3 = [this.config.dataPath, this.config.log?.path].some((path) => path?.startsWith("s3://") === true);
     if (onS3 || this.config.s3 !== undefined) await this.prepareS3(session, extensions);

@@ -1,3 +1,4 @@
+import { catalogExtensions } from "../engine/extensions.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, IvmError, LakeError } from "../errors.js";
@@ -83,8 +84,7 @@ async function withTarget<Result>(
 
 function extensionsOf(kind: TargetAddress["kind"], address: string) {
   if (kind === "postgres") return ["postgres_scanner"] as const;
-  if (/^ducklake:postgres(ql)?:/i.test(address)) return ["postgres_scanner"] as const;
-  return /^ducklake:sqlite:/i.test(address) ? (["sqlite_scanner"] as const) : [];
+  return kind === "ducklake" ? catalogExtensions(address.replace(/^ducklake:/i, "")) : [];
 }
 
 /** Another lake's files may be in the object storage that this project has keys for. */
