@@ -1,24 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Lake, open } from "../../src/index.js";
-import { tempLake } from "../setup/lake.js";
+import type { Lake } from "../../src/index.js";
+import { OpenLake } from "../setup/open-lake.js";
 
 /** The tables of counted values beside a view's physical table: made, changed, mended and dropped with the view. */
-const place = tempLake();
+const place = OpenLake.start({ engine: { threads: 1 } });
 let lake: Lake;
 let rows: (sql: string) => Promise<unknown[][]>;
 
 beforeAll(async () => {
-  lake = await open({ ...(await place).config, engine: { threads: 1 } });
-  const connection = await lake.connect();
-  rows = async (sql) => (await connection.runAndReadAll(sql)).getRowsJS() as unknown[][];
+  const opened = await place;
+  lake = opened.lake;
+  rows = (sql) => opened.rows(sql);
   await rows("CREATE TABLE t(k INTEGER, v INTEGER)");
   await rows("INSERT INTO t SELECT i % 3, i % 5 FROM range(30) r(i)");
 });
 
-afterAll(async () => {
-  await lake.close();
-  await (await place).cleanup();
-});
+afterAll(async () => (await place)[Symbol.asyncDispose]());
 
 const tables = async () =>
   (

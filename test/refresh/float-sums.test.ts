@@ -1,21 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Lake, open } from "../../src/index.js";
-import { tempLake } from "../setup/lake.js";
+import type { Lake } from "../../src/index.js";
+import { OpenLake } from "../setup/open-lake.js";
 
-const place = tempLake();
+const place = OpenLake.start({ engine: { threads: 1 } });
 let lake: Lake;
 let rows: (sql: string) => Promise<unknown[][]>;
 
 beforeAll(async () => {
-  lake = await open({ ...(await place).config, engine: { threads: 1 } });
-  const connection = await lake.connect();
-  rows = async (sql) => (await connection.runAndReadAll(sql)).getRowsJS() as unknown[][];
+  const opened = await place;
+  lake = opened.lake;
+  rows = (sql) => opened.rows(sql);
 });
 
-afterAll(async () => {
-  await lake.close();
-  await (await place).cleanup();
-});
+afterAll(async () => (await place)[Symbol.asyncDispose]());
 
 test("float_sums: fold adds and takes away, and rounds where reading anew does not", async () => {
   await rows("CREATE TABLE t(k INTEGER, x DOUBLE)");
