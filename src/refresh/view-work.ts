@@ -1,32 +1,22 @@
-import { loadDifference, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
-import { countAt, tableAtVersion } from "../catalog/tables.js";
 import { IvmError } from "../errors.js";
-import { loadLoggedDelta } from "../log/read.js";
 import { LogWriter } from "../log/writer.js";
-import { type CostChoice, type CostStrategy, type Measurement, SMALL_ROWS } from "../plan/cost.js";
 import { MANY_ROWS } from "../plan/lower-correlated.js";
 import { inputsOf, type Relation } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
-import { isLimited, type Layout } from "../view/layout.js";
+import type { Layout } from "../view/layout.js";
 import { countedName } from "../view/state.js";
-import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { CANDIDATES_EXHAUSTED } from "./candidates.js";
 import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
-import { costReason, costResult, estimateCosts, storedCosts } from "./cost.js";
+import { costReason, costResult, estimateCosts } from "./cost.js";
+import { CostWatch, GivenUp } from "./cost-watch.js";
 import { countedDifference, DIFFERENCE } from "./difference.js";
-import {
-  instantsOf,
-  type PlannedSource,
-  type PlannedView,
-  type RunContext,
-  readersOf,
-  usedColumns,
-} from "./plan-run.js";
+import { instantsOf, type PlannedView, type RunContext } from "./plan-run.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
 import { TABLE_ALTERED } from "./stored-table.js";
+import { ViewDeltas } from "./view-deltas.js";
 import {
   physicalName,
   physicalTable,
@@ -39,11 +29,6 @@ import {
 
 /** Beyond so many inputs of a join the order that DuckDB finds by its estimates is worse than the written one. */
 const MOST_REORDERED = 10;
-
-/** An incremental refresh that was chosen by cost is given up when it takes so many times what a recompute should. */
-const GIVEN_UP_FACTOR = 3;
-const GIVEN_UP_MS = 2000;
-const INTERRUPT_EVERY_MS = 100;
 
 /** Failures of an incremental refresh that a recompute does not have; null for all others. */
 function incrementalFailure(error: unknown): Reason | null {
@@ -75,17 +60,10 @@ function sameTables(one: Layout, other: Layout): boolean {
   return JSON.stringify(columns(one)) === JSON.stringify(columns(other));
 }
 
-/** Ends an incremental refresh that turned out to be dearer than a recompute. */
-class GivenUp extends Error {}
-
 /** The refresh of one view, from its windows to the commit. */
 export class ViewWork {
-  private readonly deltas = new Map<string, SourceDelta>();
-  private cost: CostChoice | null = null;
-  /** What this refresh has measured before it was done: an attempt that was given up. */
-  private readonly measured: Omit<Measurement, "refresh">[] = [];
-  /** When the work that is measured began. */
-  private began: number;
+  private readonly deltas: ViewDeltas;
+  private watch: CostWatch;
   private log: LogWriter | null = null;
 
   constructor(
@@ -94,23 +72,25 @@ export class ViewWork {
     private readonly runId: string,
     private readonly startedAt: number,
   ) {
-    this.began = startedAt;
+    this.deltas = new ViewDeltas(context, planned);
+    this.watch = new CostWatch(planned, null, startedAt);
   }
 
   async run(): Promise<ViewResult> {
     const { strategy, reason } = this.planned;
-    this.cost = await estimateCosts(this.context, this.planned);
+    const choice = await estimateCosts(this.context, this.planned);
+    this.watch = new CostWatch(this.planned, choice, this.startedAt);
     this.log = await this.openLog();
     if (strategy === "initial") return this.build("initial", null);
     if (strategy === "recompute") return this.recompute(reason);
-    if (this.mayChoose && this.cost?.strategy === "recompute") return this.recompute(costReason(this.cost));
+    if (this.watch.mayChoose && choice?.strategy === "recompute") return this.recompute(costReason(choice));
     try {
       return await this.incremental();
     } catch (error) {
       const reason = incrementalFailure(error);
       if (reason === null) throw error;
       const { session, engine } = this.context;
-      if (error instanceof GivenUp) this.measure("incremental");
+      if (error instanceof GivenUp) this.watch.measure("incremental");
       await session.endReading(false);
       this.context.shared.forget();
       if (engine.readsTogether) await session.beginReading();
@@ -132,12 +112,9 @@ export class ViewWork {
     const { plan } = this.planned.view.definition;
     const { built } = this.planned.view;
     if (plan === null || built === null) throw new TypeError("an incremental refresh needs a plan and a table");
-    for (const source of this.planned.sources) {
-      if (source.state.kind === "changed") this.deltas.set(source.defined.name, await this.loadDelta(source));
-    }
+    await this.deltas.load();
     const { instants } = this;
-    const changed = (source: string): boolean => (this.deltas.get(source)?.rows ?? 0n) > 0n;
-    const terms = countTerms(plan, changed, instants.old !== instants.new);
+    const terms = countTerms(plan, (source) => this.deltas.changed(source), instants.old !== instants.new);
     let written: Written;
     if (terms.run === 0) {
       written = await writeCursors(this.writeInput("incremental", null, terms), built);
@@ -145,7 +122,9 @@ export class ViewWork {
       const { engine, session } = this.context;
       const compute = (): Promise<void> => computeIncremental(this.computeInput(), plan);
       const asWritten = widestJoin(plan.relation) > MOST_REORDERED;
-      await this.whileCheap(() => (asWritten ? engine.joiningAsWritten(session, compute) : compute()));
+      await this.watch.whileCheap(session.connection, () =>
+        asWritten ? engine.joiningAsWritten(session, compute) : compute(),
+      );
       written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
     }
     return this.finish("incremental", null, terms, written, built.table);
@@ -178,112 +157,18 @@ export class ViewWork {
     return LogWriter.open(logs, session, view.definition, { id: this.runId, from: progress.horizon, horizon });
   }
 
-  private async loadDelta(source: PlannedSource): Promise<SourceDelta> {
-    const { session } = this.context;
-    const { state, from, layout } = source;
-    if (state.kind !== "changed" || from === null)
-      throw new TypeError("only a changed source with a cursor has a delta");
-    const target = this.deltaName(source.defined.name);
-    const used = usedColumns(this.planned.view, source.defined);
-    if (source.logged !== null) return this.loadLogged(source, source.logged, used, target);
-    const request = { table: source.table, from, to: source.to, method: state.method, reason: state.reason, target };
-    const { columns, readers } = readersOf(this.context, source.defined);
-    if (layout === null) return this.context.shared.load(session, { ...request, columns: used }, columns, readers);
-    if (isLimited(layout)) {
-      const [after, before] = [source.to, from].map((version) =>
-        visibleSelect(layout, tableAtVersion(source.table, version)),
-      );
-      const reason = {
-        code: "limited_view",
-        text: `${source.defined.name} has a LIMIT, so its rows before and after are compared`,
-      };
-      return {
-        ...(await loadDifference(session, target, used, after ?? "", before ?? "")),
-        method: "difference",
-        reason,
-      };
-    }
-    const physical = layout.columns.map((column) => column.name);
-    const shape = { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) };
-    return this.context.shared.load(session, { ...request, columns: physical, shape }, physical, readers);
-  }
-
-  private async loadLogged(
-    { table, to, state }: PlannedSource,
-    logged: NonNullable<PlannedSource["logged"]>,
-    used: readonly string[],
-    target: string,
-  ): Promise<SourceDelta> {
-    const { session, logs } = this.context;
-    if (logs === undefined) throw new TypeError("a window of a log needs the log");
-    const rows = await loadLoggedDelta(session, logs.store, logged.state.schema, logged.read, used, target, WEIGHT);
-    const reason = state.kind === "changed" ? state.reason : null;
-    return { rows, method: "log", reason, sourceRows: await countAt(session, table, to) };
-  }
-
-  /** Names of temporary tables are by position: a source's own name may be too long or too odd. */
-  private deltaName(source: string): string {
-    return `ivm_delta_${this.planned.sources.findIndex((candidate) => candidate.defined.name === source) + 1}`;
-  }
-
-  private get mayChoose(): boolean {
-    return this.planned.view.definition.refresh === "auto";
-  }
-
-  /** Runs an incremental computation, and gives it up where it takes much longer than a recompute would. */
-  private async whileCheap(compute: () => Promise<void>): Promise<void> {
-    if (!this.mayChoose || this.cost === null || this.cost.work.rows < SMALL_ROWS) return compute();
-    const { connection } = this.context.session;
-    const allowed = Math.max(GIVEN_UP_MS, GIVEN_UP_FACTOR * this.cost.recompute.ms);
-    let late = false;
-    // An interrupt between two statements hits neither, so it is repeated.
-    const timer = setInterval(() => {
-      if (performance.now() - this.began < allowed) return;
-      late = true;
-      connection.interrupt();
-    }, INTERRUPT_EVERY_MS);
-    try {
-      await compute();
-    } catch (error) {
-      if (!late) throw error;
-      throw new GivenUp(`the rules were given up after ${Math.round(performance.now() - this.began)} ms`);
-    } finally {
-      clearInterval(timer);
-    }
-  }
-
-  /** Notes what the work since the last note took. */
-  private measure(strategy: CostStrategy, initial = false): void {
-    if (this.cost === null) return;
-    const now = performance.now();
-    this.measured.push({ ...this.cost.work, strategy, ms: now - this.began, ...(initial ? { initial } : {}) });
-    this.began = now;
-  }
-
-  /** Called when all but the commit is done. */
-  private costs(strategy: Strategy, terms: number): string | null {
-    // Moved cursors alone say nothing of what a change costs.
-    if (strategy === "incremental") {
-      if (terms > 0) this.measure(strategy);
-    } else {
-      this.measure("recompute", strategy === "initial");
-    }
-    return storedCosts(this.planned, this.measured);
-  }
-
   private computeInput(): ComputeInput {
     const { definition, built } = this.planned.view;
     const sources = new Map<string, RunSource>();
     for (const source of this.planned.sources) {
-      const delta = this.deltas.get(source.defined.name);
-      const changed = delta !== undefined && delta.rows > 0n;
+      const changed = this.deltas.changed(source.defined.name);
       sources.set(source.defined.name, {
         name: source.defined.name,
         table: source.table,
         layout: source.layout,
         from: changed ? (source.from ?? source.to) : source.to,
         to: source.to,
-        delta: changed ? this.deltaName(source.defined.name) : null,
+        delta: changed ? this.deltas.table(source.defined.name) : null,
         oldLost: source.logged !== null,
       });
     }
@@ -306,14 +191,18 @@ export class ViewWork {
 
   private writeInput(strategy: Strategy, reason: Reason | null, terms: ViewResult["terms"]): WriteInput {
     const { context, planned } = this;
-    const sources = planned.sources.map((source) => ({
-      source: source.defined.name,
-      from: source.from === null ? null : String(source.from),
-      to: String(source.to),
-      delta: this.deltas.get(source.defined.name)?.method ?? null,
-      deltaReason: this.deltas.get(source.defined.name)?.reason?.code ?? null,
-      deltaRows: String(this.deltas.get(source.defined.name)?.rows ?? 0n),
-    }));
+    const { choice } = this.watch;
+    const sources = planned.sources.map(({ defined, from, to }) => {
+      const delta = this.deltas.of(defined.name);
+      return {
+        source: defined.name,
+        from: from === null ? null : String(from),
+        to: String(to),
+        delta: delta?.method ?? null,
+        deltaReason: delta?.reason?.code ?? null,
+        deltaRows: String(delta?.rows ?? 0n),
+      };
+    });
     return {
       session: context.session,
       engine: context.engine,
@@ -334,9 +223,9 @@ export class ViewWork {
         strategy,
         reason: reason === null ? null : `${reason.code}: ${reason.text}`,
         sources: JSON.stringify(sources),
-        terms: JSON.stringify({ ...terms, cost: this.cost === null ? null : costResult(this.cost) }),
+        terms: JSON.stringify({ ...terms, cost: choice === null ? null : costResult(choice) }),
         startedAt: this.startedAt,
-        costs: () => this.costs(strategy, terms.run),
+        costs: () => this.watch.stored(strategy, terms.run),
       },
     };
   }
@@ -354,9 +243,7 @@ export class ViewWork {
       built: { fingerprint: view.definition.fingerprint, layout: view.definition.layout, table },
     });
     await this.context.history.extend(this.context.session, written.snapshot);
-    for (const name of this.deltas.keys()) {
-      await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(this.deltaName(name))}`);
-    }
+    await this.deltas.drop();
     const counted = (view.definition.layout.counted ?? []).map((_, position) => countedDifference(position));
     for (const difference of [DIFFERENCE, ...counted]) {
       await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(difference)}`);
@@ -366,7 +253,7 @@ export class ViewWork {
       status: "refreshed",
       strategy,
       reason,
-      sources: sources.map((source) => sourceResult(source, this.deltas.get(source.defined.name) ?? null)),
+      sources: sources.map((source) => sourceResult(source, this.deltas.of(source.defined.name) ?? null)),
       terms,
       rows: { inserted: written.inserted, deleted: written.deleted },
       ...(this.log === null ? {} : { log: logResult(this.log) }),
