@@ -3,7 +3,7 @@ import { currentSnapshot, snapshotOfCommit } from "../catalog/snapshots.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, IngestError } from "../errors.js";
-import { quoteIdentifier } from "../sql/quote.js";
+import { typedNulls } from "../sql/quote.js";
 import type { IngestOptions, IngestResult, IngestSource } from "../types.js";
 import type { StateTables } from "../view/state.js";
 import { storageTypes } from "../view/storage-types.js";
@@ -228,8 +228,7 @@ function separatorHint(
 
 /** Stands for the rows of a table that does not exist yet. */
 function emptyRelation(columns: readonly TargetColumn[]): string {
-  const list = columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteIdentifier(name)}`);
-  return `(SELECT ${list.join(", ")} WHERE false)`;
+  return `(SELECT ${typedNulls(columns)} WHERE false)`;
 }
 
 function changed({ inserted, updated, deleted }: Differences): boolean {

@@ -1,7 +1,7 @@
 import { consolidatedSelect } from "../catalog/source-delta.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
-import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { quoteIdentifier, quoteLiteral, typedNulls } from "../sql/quote.js";
 import type { LogEntry } from "./registry.js";
 import { columnNames, consolidatedRows, decodedColumns, keyOrder, type LogColumn, type LogSchema } from "./schema.js";
 import type { ObjectStore } from "./store.js";
@@ -15,8 +15,8 @@ export function storedRows(store: ObjectStore, schema: LogSchema, entries: reado
   const columns = `${columnNames(schema)}, ${quoteIdentifier(schema.weight)}`;
   const files = entries.flatMap((entry) => (entry.file === null ? [] : [quoteLiteral(store.address(entry.file))]));
   if (files.length === 0) {
-    const types = schema.columns.map(({ name, stored }) => `CAST(NULL AS ${stored}) AS ${quoteIdentifier(name)}`);
-    return `SELECT ${types.join(", ")}, CAST(NULL AS BIGINT) AS ${quoteIdentifier(schema.weight)} WHERE false`;
+    const types = schema.columns.map(({ name, stored }) => ({ name, type: stored }));
+    return `SELECT ${typedNulls([...types, { name: schema.weight, type: "BIGINT" }])} WHERE false`;
   }
   return `SELECT ${columns} FROM read_parquet([${files.join(", ")}], hive_partitioning = false) ${where}`;
 }

@@ -1,6 +1,6 @@
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
-import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { quoteIdentifier, quoteLiteral, typedNulls } from "../sql/quote.js";
 import { storageTypes } from "../view/storage-types.js";
 import { findNames, type MirrorColumn, TARGET_NAME, type Target, targetPath } from "./target.js";
 
@@ -62,8 +62,7 @@ async function mirror(
       hint: "Cast it in the view's definition, for example to VARCHAR.",
     });
   });
-  const selected = kept.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteIdentifier(name)}`);
-  const exact = await describe(session, `SELECT ${selected.join(", ")}`);
+  const exact = await describe(session, `SELECT ${typedNulls(kept)}`);
   return exact.map(({ name, type }) => ({
     name,
     type,

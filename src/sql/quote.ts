@@ -17,3 +17,8 @@ export function quotePath(parts: readonly string[]): string {
 export function sameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
+
+/** Items of a SELECT that give columns of these types, as a stand-in for rows that are not there. */
+export function typedNulls(columns: readonly { readonly name: string; readonly type: string }[]): string {
+  return columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteIdentifier(name)}`).join(", ");
+}

@@ -18,7 +18,7 @@ import { renderRelation } from "../render/relation.js";
 import { type Ast, child } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { printExpressions, printStatement } from "../sql/parse.js";
-import { quoteIdentifier } from "../sql/quote.js";
+import { typedNulls } from "../sql/quote.js";
 import type { Reason } from "../types.js";
 
 /** A column of a source or of a view's result, with DuckDB's name of its type. */
@@ -161,8 +161,8 @@ const NO_LEAVES = {
 };
 
 function standIn(columns: readonly ColumnId[], types: Readonly<Record<ColumnId, string>>): Relation {
-  const list = columns.map((id) => `CAST(NULL AS ${types[id] ?? "INTEGER"}) AS ${quoteIdentifier(id)}`);
-  return { kind: "constant", sql: `SELECT ${list.length === 0 ? "1" : list.join(", ")}`, columns };
+  const list = typedNulls(columns.map((id) => ({ name: id, type: types[id] ?? "INTEGER" })));
+  return { kind: "constant", sql: `SELECT ${list === "" ? "1" : list}`, columns };
 }
 
 function castBranches(union: UnionAll, types: Readonly<Record<ColumnId, string>>): UnionAll {

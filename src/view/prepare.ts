@@ -8,7 +8,7 @@ import { type Ast, baseTable, columnRef, commonTable, text } from "../sql/ast.js
 import type { FunctionCatalog } from "../sql/functions.js";
 import { printJson } from "../sql/json.js";
 import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
-import { quoteIdentifier, sameName } from "../sql/quote.js";
+import { sameName, typedNulls } from "../sql/quote.js";
 import type { Reason, ViewDefinition } from "../types.js";
 import type { StateOptions } from "./aggregate-states.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
@@ -251,7 +251,7 @@ async function describe(
   const sql = await printOver(
     session,
     replaced,
-    views.map((view) => standIn(view.columns)),
+    views.map((view) => `SELECT ${typedNulls(view.columns)}`),
   );
   let described: { column_name: string; column_type: string }[];
   try {
@@ -272,11 +272,6 @@ async function describe(
     );
   }
   return columns;
-}
-
-function standIn(columns: readonly TypedColumn[]): string {
-  const list = columns.map((column) => `CAST(NULL AS ${column.type}) AS ${quoteIdentifier(column.name)}`);
-  return `SELECT ${list.join(", ")}`;
 }
 
 function bindError(error: unknown, origin: SqlOrigin): unknown {

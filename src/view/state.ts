@@ -104,6 +104,7 @@ export class StateTables {
     await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     await this.limitInlining(session);
     await migrate(session, this, 0);
+    this.current = true;
   }
 
   /** A small inlined delete that races a compaction is lost without a conflict, so nothing of ours is inlined. */
