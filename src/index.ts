@@ -18,4 +18,50 @@ export type { LogFileFormat, LogRow, LogRows } from "./log/rows.js";
 export type { LogFields, Logger } from "./logger.js";
 export { loadProject, type Project } from "./project/load.js";
 export { type Problem, ProjectError } from "./project/problems.js";
-export type * from "./types.js";
+export type { ErrorResult, Reason } from "./types/common.js";
+export type { EngineConfig, LakeConfig, LogConfig, Retention, S3Config } from "./types/config.js";
+export type {
+  DefineAction,
+  DefineOptions,
+  DefineResult,
+  FloatSums,
+  RefreshMode,
+  ViewDefinition,
+} from "./types/define.js";
+export type {
+  CostEstimate,
+  CostResult,
+  ExplainNode,
+  ExplainRead,
+  ExplainResult,
+  ExplainTerm,
+} from "./types/explain.js";
+export type {
+  AppendOptions,
+  FileFormat,
+  IngestOptions,
+  IngestResult,
+  IngestSource,
+  MergeOptions,
+} from "./types/ingest.js";
+export type {
+  CompactedLog,
+  CompactOptions,
+  CompactResult,
+  ConsumerStatus,
+  LogOptions,
+  SweepOptions,
+  SweepResult,
+} from "./types/log.js";
+export type {
+  DeltaMethod,
+  LogResult,
+  RefreshOptions,
+  RefreshResult,
+  SourceResult,
+  Strategy,
+  ViewResult,
+} from "./types/refresh.js";
+export type { ReplayOptions, ReplayResult } from "./types/replay.js";
+export type { ViewStatus } from "./types/status.js";
+export type { VerifyResult } from "./types/verify.js";

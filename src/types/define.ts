@@ -1,0 +1,49 @@
+/** Definitions of views, and what `define` does with them. */
+import type { Reason } from "./common.js";
+
+/** How a view may be refreshed: `auto` decides per run, `incremental` never recomputes by choice of cost, `full` always recomputes. */
+export type RefreshMode = "auto" | "incremental" | "full";
+
+/**
+ * How sums, averages and deviations of floating-point numbers are kept: `reread` evaluates the groups of changed rows
+ * anew, `fold` adds and takes away, which is cheaper and rounds at every step.
+ */
+export type FloatSums = "reread" | "fold";
+
+/** One materialized view as its author writes it. */
+export interface ViewDefinition {
+  /** The view's name: the name of the user-facing DuckLake view and of the `.sql` file. */
+  readonly name: string;
+  /** One SELECT statement. */
+  readonly sql: string;
+  /** Columns that identify a row; checked at every refresh. */
+  readonly primaryKey?: readonly string[];
+  /** Default `auto`. */
+  readonly refresh?: RefreshMode;
+  /** Default `reread`. */
+  readonly floatSums?: FloatSums;
+  /** Where the definition was read from, for error messages. */
+  readonly file?: string;
+  /** Lines of the file before the SQL starts, so that errors name the file's own line. */
+  readonly lineOffset?: number;
+}
+
+/** What `define` does, or would do, with one view. */
+export interface DefineAction {
+  readonly view: string;
+  readonly action: "create" | "rebuild" | "keep" | "drop" | "orphan";
+  /** The strategy that the next refreshes will take where the view changes. */
+  readonly strategy: "incremental" | "recompute" | null;
+  readonly reasons: readonly Reason[];
+}
+
+export interface DefineResult {
+  readonly dryRun: boolean;
+  readonly actions: readonly DefineAction[];
+}
+
+export interface DefineOptions {
+  /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
+  readonly drop?: boolean;
+  readonly dryRun?: boolean;
+}

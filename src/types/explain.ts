@@ -1,0 +1,63 @@
+/** What `explain` gives. */
+import type { Reason } from "./common.js";
+
+/** What a refresh is expected to take, in milliseconds. */
+export interface CostEstimate {
+  readonly ms: number;
+  /** `measured`: refreshes of about this size were timed before; `rows`: told from row counts. */
+  readonly basis: "measured" | "rows";
+}
+
+/** The choice between the rules and a recompute that a refresh would make now. */
+export interface CostResult {
+  readonly choice: "incremental" | "recompute";
+  /** True where the dearer way is tried, to find out what it takes by now. */
+  readonly trial: boolean;
+  readonly incremental: CostEstimate;
+  readonly recompute: CostEstimate;
+  /** Changed rows of all sources, and rows of all tables that the definition reads, as the catalog tells them. */
+  readonly changedRows: number;
+  readonly rows: number;
+}
+
+/** A state of a source that a term reads besides the delta. */
+export interface ExplainRead {
+  readonly source: string;
+  readonly alias: string;
+  /** Before the window or after it. */
+  readonly state: "old" | "new";
+  /** The expressions whose values must be among the changed keys; empty where nothing cuts the table down by itself. */
+  readonly keys: readonly string[];
+}
+
+export interface ExplainTerm {
+  /** The occurrence of a source that this term takes the delta of. */
+  readonly source: string;
+  readonly alias: string;
+  readonly status: "ran" | "skipped";
+  readonly reason: string;
+  /** What the term reads besides the delta, and how far keys are pushed into it. */
+  readonly reads: readonly ExplainRead[];
+  readonly sql: string | null;
+}
+
+export interface ExplainNode {
+  readonly operator: string;
+  readonly detail: string;
+  readonly strategy: string;
+  readonly children: readonly ExplainNode[];
+}
+
+export interface ExplainResult {
+  readonly view: string;
+  readonly strategy: "incremental" | "recompute";
+  readonly reasons: readonly Reason[];
+  readonly horizon: bigint | null;
+  readonly plan: ExplainNode | null;
+  readonly terms: readonly ExplainTerm[];
+  /** What is read for groups whose stored state can't be folded; empty where every state can. */
+  readonly rereads: readonly ExplainRead[];
+  /** Null where there is nothing to do or nothing to choose. */
+  readonly cost: CostResult | null;
+  readonly recomputeSql: string;
+}

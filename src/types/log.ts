@@ -1,0 +1,69 @@
+/** What change logs are asked, and what keeps them in order. */
+
+/** Which rows of a change log are asked for. */
+export interface LogOptions {
+  /** Changes after this snapshot. */
+  readonly since?: bigint;
+  /** Changes up to this snapshot; up to the log's end where left out. */
+  readonly until?: bigint;
+  /** The state at this snapshot; at the log's end where left out. */
+  readonly at?: bigint;
+  /** A registered consumer: its next changes. */
+  readonly consumer?: string;
+  /** Only rows with one of these keys, or parts of keys; values as text are cast to the column's type. */
+  readonly keys?: readonly Readonly<Record<string, string | number | bigint | boolean | null>>[];
+}
+
+export interface CompactOptions {
+  /** The views whose logs are compacted; all where left out. */
+  readonly views?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+export interface CompactedLog {
+  readonly log: string;
+  readonly merges: number;
+  readonly folds: number;
+  /** Live files, rows and bytes after it. */
+  readonly files: number;
+  readonly rows: bigint;
+  readonly bytes: bigint;
+  /** Rows that were written anew. */
+  readonly rewritten: bigint;
+}
+
+export interface CompactResult {
+  readonly runId: string;
+  readonly logs: readonly CompactedLog[];
+  readonly swept: SweepResult;
+}
+
+export interface SweepOptions {
+  /** Find out what would be removed and remove nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface SweepResult {
+  /** Names below the log root. */
+  readonly files: readonly string[];
+  readonly bytes: bigint;
+}
+
+/** How far a consumer is behind its view's log. */
+export interface ConsumerStatus {
+  readonly name: string;
+  readonly view: string;
+  /** Null before it has taken the state. */
+  readonly position: bigint | null;
+  /** The snapshot that the log has come to. */
+  readonly end: bigint;
+  /** Windows that it has not consumed; null where it must take the state. */
+  readonly windows: number | null;
+  readonly rows: bigint | null;
+  /** Milliseconds since its first unconsumed window was registered; null where there is none. */
+  readonly lagMs: number | null;
+  /** True where compaction leaves its position alone. */
+  readonly held: boolean;
+  /** True where it must take the whole state. */
+  readonly reset: boolean;
+}

@@ -1,0 +1,69 @@
+/** What `refresh` takes and gives. */
+import type { ErrorResult, Reason } from "./common.js";
+
+export type Strategy = "initial" | "incremental" | "recompute";
+
+/**
+ * How a source's delta was read: from the lake's change feed, as the difference of two reads, or from the source's log
+ * because the snapshot of the cursor was expired.
+ */
+export type DeltaMethod = "feed" | "difference" | "log";
+
+export interface SourceResult {
+  readonly source: string;
+  /** Cursor before the run; null at the first build. */
+  readonly from: bigint | null;
+  readonly to: bigint;
+  readonly changed: boolean;
+  /** How the source's delta was read, for changed sources of an incremental refresh. */
+  readonly delta?: DeltaMethod;
+  /** Why the difference of two reads was taken instead of the feed. */
+  readonly deltaReason?: Reason;
+}
+
+/** What a refresh wrote to its view's change log: the changes of a window, or a base with the whole state. */
+export interface LogResult {
+  readonly kind: "segment" | "base";
+  /** Null for a base. */
+  readonly from: bigint | null;
+  readonly to: bigint;
+  /** 0 for a window without changes. */
+  readonly files: number;
+  readonly rows: bigint;
+  readonly bytes: bigint;
+}
+
+export interface ViewResult {
+  readonly view: string;
+  readonly status: "refreshed" | "unchanged" | "failed";
+  /** Null for unchanged and failed views. */
+  readonly strategy: Strategy | null;
+  readonly reason: Reason | null;
+  readonly sources: readonly SourceResult[];
+  readonly terms: { readonly total: number; readonly run: number; readonly skipped: number };
+  readonly rows: { readonly inserted: bigint; readonly deleted: bigint };
+  /** Set where change logs are kept and the view was refreshed. */
+  readonly log?: LogResult | null;
+  readonly elapsedMs: number;
+  readonly error: ErrorResult | null;
+}
+
+export interface RefreshResult {
+  readonly runId: string;
+  readonly horizon: bigint;
+  readonly status: "refreshed" | "unchanged" | "failed";
+  readonly elapsedMs: number;
+  readonly views: readonly ViewResult[];
+  /** What went wrong after the views were committed, such as a manifest that could not be published. */
+  readonly warnings: readonly Reason[];
+}
+
+export interface RefreshOptions {
+  /** Views to refresh, with everything they read; all views where left out. */
+  readonly views?: readonly string[];
+  /** The horizon; the newest snapshot where left out. */
+  readonly toSnapshot?: bigint;
+  /** Find out what would be done and do nothing. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+}
