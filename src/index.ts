@@ -36,6 +36,8 @@ export type {
   ExplainResult,
   ExplainTerm,
 } from "./types/explain.js";
+export type { GraphEdge, LakeGraph, TableNode, ViewNode } from "./types/graph.js";
+export type { HistoryOptions, RunRecord, RunSourceRecord } from "./types/history.js";
 export type {
   AppendOptions,
   FileFormat,
@@ -63,5 +65,5 @@ export type {
   ViewResult,
 } from "./types/refresh.js";
 export type { ReplayOptions, ReplayResult } from "./types/replay.js";
-export type { ViewStatus } from "./types/status.js";
+export type { ViewState, ViewStatus } from "./types/status.js";
 export type { VerifyResult } from "./types/verify.js";

@@ -10,6 +10,8 @@ import type { LogRows } from "./log/rows.js";
 import { compact, consumerStatus, findLog, openRows, sweep } from "./log/verbs.js";
 import type { Logger } from "./logger.js";
 import { explainView } from "./refresh/explain.js";
+import { graphOf } from "./refresh/graph.js";
+import { readHistory } from "./refresh/history.js";
 import { selectViews } from "./refresh/order.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
 import { runRefresh } from "./refresh/run.js";
@@ -25,15 +27,18 @@ import type {
   DefineOptions,
   DefineResult,
   ExplainResult,
+  HistoryOptions,
   IngestResult,
   IngestSource,
   LakeConfig,
+  LakeGraph,
   LogOptions,
   MergeOptions,
   RefreshOptions,
   RefreshResult,
   ReplayOptions,
   ReplayResult,
+  RunRecord,
   SweepOptions,
   SweepResult,
   VerifyResult,
@@ -158,6 +163,22 @@ export class Lake implements AsyncDisposable {
     return this.exclusive(async (session) => {
       const run = await this.start(session, undefined);
       return statusOfViews(run, selectViews(run.state.views, undefined));
+    });
+  }
+
+  /**
+   * What runs did to views, newest first, with the failures.
+   * @throws ConfigError `view_unknown` for a view that the lake neither has nor remembers.
+   */
+  history(options: HistoryOptions = {}): Promise<RunRecord[]> {
+    return this.exclusive((session) => this.retrying(session, () => readHistory(session, this.tables, options)));
+  }
+
+  /** Which view reads what, and how fresh all of it is. */
+  graph(): Promise<LakeGraph> {
+    return this.exclusive(async (session) => {
+      const run = await this.start(session, undefined);
+      return graphOf(run, selectViews(run.state.views, undefined));
     });
   }
 

@@ -3,6 +3,8 @@ export type * from "./types/common.js";
 export type * from "./types/config.js";
 export type * from "./types/define.js";
 export type * from "./types/explain.js";
+export type * from "./types/graph.js";
+export type * from "./types/history.js";
 export type * from "./types/ingest.js";
 export type * from "./types/log.js";
 export type * from "./types/refresh.js";

@@ -27,6 +27,43 @@ export async function commitTime(session: Session, engine: Engine, snapshot: big
   return row.time;
 }
 
+/** How long ago snapshots were committed, in milliseconds, by this machine's clock; those that are kept. */
+export async function agesOf(
+  session: Session,
+  engine: Engine,
+  snapshots: readonly bigint[],
+): Promise<ReadonlyMap<bigint, number>> {
+  if (snapshots.length === 0) return new Map();
+  const rows = await session.rows<{ id: bigint; age: bigint }>(
+    `SELECT snapshot_id AS id, greatest(epoch_ms(now()) - max(epoch_ms(snapshot_time)), 0) AS age
+     FROM ${engine.metadataTable("ducklake_snapshot")} WHERE snapshot_id IN (${snapshots.join(", ")}) GROUP BY snapshot_id`,
+  );
+  return new Map(rows.map((row) => [row.id, Number(row.age)]));
+}
+
+/** The newest snapshots in which rows of tables changed, and their times as ISO 8601, by table id. */
+export async function newestChanges(
+  session: Session,
+  tables: readonly bigint[],
+): Promise<ReadonlyMap<bigint, { readonly snapshot: bigint; readonly at: string }>> {
+  if (tables.length === 0) return new Map();
+  const lists = [...DATA_KEYS].map((key) => `changes[${quoteLiteral(key)}]`);
+  const rows = await session.rows<{ table: string; snapshot: bigint; at: string }>(`
+    SELECT "table", max(snapshot_id) AS snapshot, ${isoTime("max(snapshot_time)")} AS at
+    FROM (
+      SELECT snapshot_id, snapshot_time, unnest(flatten([${lists.join(", ")}])) AS "table"
+      FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
+    )
+    WHERE "table" IN (${tables.map((table) => quoteLiteral(String(table))).join(", ")})
+    GROUP BY "table"`);
+  return new Map(rows.map(({ table, snapshot, at }) => [BigInt(table), { snapshot, at }]));
+}
+
+/** A TIMESTAMP WITH TIME ZONE as ISO 8601 in UTC, whatever time zone the connection is in. */
+export function isoTime(expression: string): string {
+  return `strftime(make_timestamp(epoch_us(${expression})), '%Y-%m-%dT%H:%M:%S.%gZ')`;
+}
+
 /** Those of the snapshots that the catalog still has. */
 export async function existingSnapshots(
   session: Session,
@@ -105,6 +142,13 @@ export class ChangeHistory {
   /** True where the snapshot is among those that were read; others may exist as well. */
   knows(snapshot: bigint): boolean {
     return this.snapshots.some((candidate) => candidate.id === snapshot);
+  }
+
+  /** The first snapshot after `from` that changed rows of one of the tables; undefined where none is known. */
+  firstChange(from: bigint, tables: ReadonlySet<bigint>): bigint | undefined {
+    const changes = ({ byTable }: SnapshotChanges): boolean =>
+      [...byTable].some(([table, keys]) => tables.has(table) && [...keys].some((key) => DATA_KEYS.has(key)));
+    return this.snapshots.find((snapshot) => snapshot.id > from && changes(snapshot))?.id;
   }
 
   window(from: bigint, to: bigint): WindowChanges {

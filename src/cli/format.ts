@@ -34,6 +34,14 @@ export function duration(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
+/** A length of time of minutes and more. */
+export function age(milliseconds: number): string {
+  const minutes = milliseconds / 60_000;
+  if (minutes < 1) return duration(milliseconds);
+  if (minutes < 120) return `${Math.floor(minutes)} min`;
+  return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} d`;
+}
+
 export function sizeText(bytes: bigint): string {
   const size = Number(bytes);
   if (size < 1024) return `${size} B`;

@@ -13,6 +13,17 @@ export function dryRunOption(): Option {
   return new Option("--dry-run", "tell what would be done, and do nothing");
 }
 
+/** An option whose value is a number of things, at least one. */
+export function countOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text: string) => {
+    const number = Number(text);
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < 1) {
+      throw new InvalidArgumentError("Write a whole number, at least 1.");
+    }
+    return number;
+  });
+}
+
 export function parseSnapshot(text: string): bigint {
   if (!/^\d+$/.test(text)) {
     throw new InvalidArgumentError("A snapshot is a whole number.");

@@ -9,6 +9,8 @@ import { registerConsumer } from "./consumer.js";
 import { type CliContext, ROW_FORMATS } from "./context.js";
 import { registerDemo } from "./demo.js";
 import { registerExplain } from "./explain.js";
+import { registerGraph } from "./graph.js";
+import { registerHistory } from "./history.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
 import { registerMerge } from "./merge.js";
@@ -55,6 +57,8 @@ export function createProgram(context: CliContext): Command {
     registerRefresh,
     registerStatus,
     registerList,
+    registerGraph,
+    registerHistory,
     registerExplain,
     registerVerify,
     registerAppend,

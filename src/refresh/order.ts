@@ -24,16 +24,17 @@ export function selectViews(views: readonly StoredView[], asked: readonly string
   };
   for (const name of asked ?? views.map((view) => view.name)) {
     const view = find(name);
-    if (view === undefined) {
-      throw new ConfigError("view_unknown", `The lake has no view ${name}.`, {
-        subject: { view: name },
-        hint:
-          views.length === 0
-            ? "Apply definitions first."
-            : `Known views: ${views.map((known) => known.name).join(", ")}.`,
-      });
-    }
+    if (view === undefined) throw viewUnknown(views, name);
     visit(view);
   }
   return order;
+}
+
+/** The error for a view that the lake does not have. */
+export function viewUnknown(views: readonly Pick<StoredView, "name">[], name: string): ConfigError {
+  const known = views.map((view) => view.name);
+  return new ConfigError("view_unknown", `The lake has no view ${name}.`, {
+    subject: { view: name },
+    hint: known.length === 0 ? "Apply definitions first." : `Known views: ${known.join(", ")}.`,
+  });
 }

@@ -13,6 +13,7 @@ import type { StoredView } from "../view/state.js";
 import { statementOf } from "./compute.js";
 import { selectViews, upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
+import { recordFailures } from "./record-failures.js";
 import { recordSources } from "./record-sources.js";
 import { dryResult, failure, unchanged } from "./results.js";
 import { tidyStateTables } from "./upkeep.js";
@@ -54,7 +55,8 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
   await run.shared.drop(run.session);
   const status = statusOf(results);
   if (status !== "unchanged" && options.dryRun !== true) await tidyStateTables(run.session, run.engine, run.tables);
-  const warnings =
+  const unrecorded = options.dryRun === true ? [] : await recordFailures(run, runId, results);
+  const logWarnings =
     run.logs === undefined || options.dryRun === true
       ? []
       : await finishLogs(
@@ -67,6 +69,7 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
           ],
           { changed: status !== "unchanged", signal: options.signal },
         );
+  const warnings = [...unrecorded, ...logWarnings];
   return { runId, horizon, status, elapsedMs: performance.now() - startedAt, views: results, warnings };
 }
 

@@ -1,27 +1,71 @@
+import { isoTime } from "../catalog/snapshots.js";
 import { tableAt } from "../catalog/tables.js";
 import { RefreshError } from "../errors.js";
 import { walkAst } from "../sql/ast.js";
-import { sameName } from "../sql/quote.js";
+import { quoteLiteral, sameName } from "../sql/quote.js";
 import type { Reason, ViewStatus } from "../types.js";
 import type { StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { statementOf } from "./compute.js";
+import { lagsOf } from "./lag.js";
 import { planViewRun, type RunContext } from "./plan-run.js";
 import { physicalTable } from "./write.js";
 
 /** Where each view stands against the lake as it is now. */
 export async function statusOfViews(run: RunContext, views: readonly StoredView[]): Promise<ViewStatus[]> {
+  const standings = await standingsOf(run, views);
   const result: ViewStatus[] = [];
-  const stale = new Set<string>();
-  for (const view of views) {
-    const status = await statusOf(run, view, stale);
-    if (status.state !== "fresh") stale.add(view.name.toLowerCase());
-    result.push(status);
+  for (const [index, view] of views.entries()) {
+    const standing = standings[index];
+    if (standing === undefined) throw new TypeError("every view has a standing");
+    result.push({
+      ...standing,
+      rows: view.built === null ? null : await countRows(run, view),
+      refresh: view.definition.refresh,
+      reasons: [...view.definition.reasons, ...(await addedColumns(run, view))],
+    });
   }
   return result;
 }
 
-async function statusOf(run: RunContext, view: StoredView, stale: ReadonlySet<string>): Promise<ViewStatus> {
+/** The part of a view's status that needs no look at its rows. */
+export type Standing = Pick<ViewStatus, "view" | "state" | "horizon" | "asOf" | "lagMs" | "sources" | "strategy">;
+
+/** Where views stand, told from the catalog alone. Each must come after what it reads. */
+export async function standingsOf(run: RunContext, views: readonly StoredView[]): Promise<Standing[]> {
+  const times = await horizonTimes(run);
+  const standings: Omit<Standing, "lagMs">[] = [];
+  const stale = new Set<string>();
+  for (const view of views) {
+    const standing = await standingOf(run, view, stale);
+    if (standing.state !== "fresh") stale.add(view.name.toLowerCase());
+    standings.push({ ...standing, asOf: times.get(view.name) ?? null });
+  }
+  const behind = views.filter((view) => stale.has(view.name.toLowerCase()));
+  const lags = behind.length === 0 ? new Map<string, number | null>() : await lagsOf(run, behind);
+  return standings.map((standing) => ({
+    ...standing,
+    lagMs: standing.state === "fresh" ? 0 : (lags.get(standing.view) ?? null),
+  }));
+}
+
+/** When the snapshots were committed that views stand at. */
+async function horizonTimes(run: RunContext): Promise<ReadonlyMap<string, string>> {
+  const known = [...run.state.progress.values()].flatMap(({ view, instant }) =>
+    instant === null ? [] : [`(${quoteLiteral(view)}, ${quoteLiteral(instant)})`],
+  );
+  if (known.length === 0) return new Map();
+  const rows = await run.session.rows<{ view: string; at: string }>(
+    `SELECT view, ${isoTime("CAST(instant AS TIMESTAMP WITH TIME ZONE)")} AS at FROM (VALUES ${known.join(", ")}) AS known(view, instant)`,
+  );
+  return new Map(rows.map(({ view, at }) => [view, at]));
+}
+
+async function standingOf(
+  run: RunContext,
+  view: StoredView,
+  stale: ReadonlySet<string>,
+): Promise<Omit<Standing, "asOf" | "lagMs">> {
   const { definition, built } = view;
   const progress = run.state.progress.get(view.name);
   const cursorOf = (source: string): bigint | null =>
@@ -46,11 +90,8 @@ async function statusOf(run: RunContext, view: StoredView, stale: ReadonlySet<st
     view: view.name,
     state,
     horizon: progress?.horizon ?? null,
-    rows: built === null ? null : await countRows(run, view),
     sources,
-    refresh: definition.refresh,
     strategy: definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental",
-    reasons: [...definition.reasons, ...(await addedColumns(run, view))],
   };
 }
 

@@ -307,12 +307,17 @@ async function commit(
   return { ...counts, snapshot: await snapshotOf(input, commitId) };
 }
 
+/** The time of a moment of `performance.now()`, as SQL. */
+export function timeOf(moment: number): string {
+  return `to_timestamp(${(performance.timeOrigin + moment) / 1000})`;
+}
+
 async function writeRun(input: WriteInput, written: { inserted: bigint; deleted: bigint }): Promise<void> {
   const { record } = input;
   await input.session.run(
     `INSERT INTO ${input.state.table("runs")}
-       (run_id, view, horizon, instant, strategy, reason, sources, terms, rows_inserted, rows_deleted, elapsed_ms, finished_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())`,
+       (run_id, view, horizon, instant, strategy, reason, sources, terms, rows_inserted, rows_deleted, elapsed_ms, from_horizon, started_at, finished_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${timeOf(record.startedAt)}, now())`,
     [
       input.runId,
       input.definition.name,
@@ -325,6 +330,7 @@ async function writeRun(input: WriteInput, written: { inserted: bigint; deleted:
       written.inserted,
       written.deleted,
       performance.now() - record.startedAt,
+      input.before.horizon,
     ],
   );
 }

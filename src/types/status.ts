@@ -2,12 +2,21 @@
 import type { Reason } from "./common.js";
 import type { RefreshMode } from "./define.js";
 
+/** `pending`: defined but not yet built; `stale`: a source changed; `rebuild`: a new definition waits for a refresh. */
+export type ViewState = "pending" | "fresh" | "stale" | "rebuild";
+
 export interface ViewStatus {
   readonly view: string;
-  /** `pending`: defined but not yet built; `stale`: a source changed; `rebuild`: a new definition waits for a refresh. */
-  readonly state: "pending" | "fresh" | "stale" | "rebuild";
+  readonly state: ViewState;
   /** The snapshot that the view stands at; null before the first refresh. */
   readonly horizon: bigint | null;
+  /** When that snapshot was committed, as ISO 8601 in UTC. */
+  readonly asOf: string | null;
+  /**
+   * Milliseconds since the oldest change was committed that the view does not show yet; 0 for a fresh view, null before
+   * the first refresh.
+   */
+  readonly lagMs: number | null;
   readonly rows: bigint | null;
   readonly sources: readonly { readonly source: string; readonly cursor: bigint | null; readonly changed: boolean }[];
   readonly refresh: RefreshMode;

@@ -43,6 +43,15 @@ const MIGRATIONS: readonly Migration[] = [
       `CREATE TABLE ${table("consumers")} (name VARCHAR, log VARCHAR, epoch VARCHAR, "position" BIGINT, moves BIGINT, updated_at TIMESTAMP WITH TIME ZONE)`,
     ],
   },
+  {
+    version: 3,
+    what: "record where a view stood before a run, when its refresh began, and failures",
+    statements: (table) => [
+      `ALTER TABLE ${table("runs")} ADD COLUMN from_horizon BIGINT`,
+      `ALTER TABLE ${table("runs")} ADD COLUMN started_at TIMESTAMP WITH TIME ZONE`,
+      `ALTER TABLE ${table("runs")} ADD COLUMN error VARCHAR`,
+    ],
+  },
 ];
 
 /** The cursors of the view in the row named `progress`, from the table that the first layout had for them. */
@@ -56,6 +65,9 @@ export const LAYOUT_VERSION = MIGRATIONS.length;
 
 /** The version that brought the tables of change logs. */
 export const LAYOUT_WITH_LOGS = 2;
+
+/** The version from which on runs say where they began and how they failed. */
+export const LAYOUT_WITH_FAILURES = 3;
 
 /** What a migration needs of the state schema. */
 export interface MigrationTarget {

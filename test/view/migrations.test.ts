@@ -21,6 +21,9 @@ const FIRST_LAYOUT = [
   "ALTER TABLE ivm.progress DROP COLUMN instant",
   "ALTER TABLE ivm.progress DROP COLUMN costs",
   "ALTER TABLE ivm.runs DROP COLUMN instant",
+  "ALTER TABLE ivm.runs DROP COLUMN from_horizon",
+  "ALTER TABLE ivm.runs DROP COLUMN started_at",
+  "ALTER TABLE ivm.runs DROP COLUMN error",
   "UPDATE ivm.layout SET version = 1",
 ];
 
@@ -56,6 +59,12 @@ test("the first layout is read as it is, and brought up to date by the first cal
     ["joined", "fresh"],
     ["sums", "fresh"],
   ]);
+  const runs = await lake.history();
+  expect(runs.map(({ view, strategy, from, error }) => [view, strategy, from, error])).toEqual([
+    ["sums", "initial", null, null],
+    ["joined", "initial", null, null],
+  ]);
+  expect(Date.now() - Date.parse(runs[0]?.startedAt ?? "")).toBeLessThan(60_000);
   expect(await sql("SELECT version FROM ivm.layout")).toEqual([[1]]);
 
   await sql("INSERT INTO t VALUES (1, 1000)");
@@ -64,14 +73,14 @@ test("the first layout is read as it is, and brought up to date by the first cal
     ["incremental", null],
     ["incremental", null],
   ]);
-  expect(await sql("SELECT version FROM ivm.layout")).toEqual([[2]]);
+  expect(await sql("SELECT version FROM ivm.layout")).toEqual([[3]]);
   expect((await lake.verify()).every(({ ok }) => ok)).toBe(true);
 });
 
 test("apply brings it up to date too, once", async () => {
   const { lake, sql } = await oldLake();
   await lake.define([{ name: "sums", sql: "SELECT g, sum(v) AS s FROM t GROUP BY g" }], { drop: true });
-  expect(await sql("SELECT version, applies FROM ivm.layout")).toEqual([[2, 2n]]);
+  expect(await sql("SELECT version, applies FROM ivm.layout")).toEqual([[3, 2n]]);
   await sql("INSERT INTO t VALUES (7, 7)");
   const [view] = (await lake.refresh()).views;
   expect(view?.strategy).toBe("incremental");
