@@ -18,6 +18,7 @@ export type { LogFileFormat, LogRow, LogRows } from "./log/rows.js";
 export type { LogFields, Logger } from "./logger.js";
 export { loadProject, type Project } from "./project/load.js";
 export { type Problem, ProjectError } from "./project/problems.js";
+export type { CallOptions, ProgressOptions } from "./types/call.js";
 export type { ErrorResult, Reason } from "./types/common.js";
 export type { EngineConfig, LakeConfig, LogConfig, Retention, S3Config } from "./types/config.js";
 export type {
@@ -56,6 +57,15 @@ export type {
   SweepResult,
 } from "./types/log.js";
 export type {
+  IngestEvent,
+  LogEvent,
+  Position,
+  RefreshEvent,
+  ReplayEvent,
+  VerifyEvent,
+  ViewStep,
+} from "./types/progress.js";
+export type {
   DeltaMethod,
   LogResult,
   RefreshOptions,
@@ -66,4 +76,4 @@ export type {
 } from "./types/refresh.js";
 export type { ReplayOptions, ReplayResult } from "./types/replay.js";
 export type { ViewState, ViewStatus } from "./types/status.js";
-export type { VerifyResult } from "./types/verify.js";
+export type { VerifyOptions, VerifyResult } from "./types/verify.js";

@@ -1,7 +1,9 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { interrupted, orAborted } from "./engine/interrupt.js";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
+import { InterruptedError } from "./errors.js";
 import { type IngestRequest, ingest, ingestRequest } from "./ingest/ingest.js";
 import { addConsumer, commitConsumer, removeConsumer } from "./log/consumers.js";
 import { endLog } from "./log/registry.js";
@@ -21,6 +23,7 @@ import { replay } from "./replay/replay.js";
 import { loadFunctions } from "./sql/functions.js";
 import type {
   AppendOptions,
+  CallOptions,
   CompactOptions,
   CompactResult,
   ConsumerStatus,
@@ -41,6 +44,7 @@ import type {
   RunRecord,
   SweepOptions,
   SweepResult,
+  VerifyOptions,
   VerifyResult,
   ViewDefinition,
   ViewStatus,
@@ -55,17 +59,35 @@ export interface OpenOptions {
    */
   readonly instance?: DuckDBInstance;
   readonly logger?: Logger;
+  /** Its abort ends the opening with InterruptedError. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Attaches a lake.
- * @throws LakeError where catalog or storage can't be reached; EngineError where an extension can't be had.
+ * @throws LakeError where catalog or storage can't be reached; EngineError where an extension can't be had;
+ * InterruptedError.
  */
 export async function open(config: LakeConfig, options: OpenOptions = {}): Promise<Lake> {
-  return new Lake(await Engine.open(config, options));
+  const { signal } = options;
+  if (signal?.aborted === true) throw interrupted(signal);
+  const opening = Engine.open(config, options);
+  try {
+    return new Lake(await orAborted(opening, signal));
+  } catch (error) {
+    // A server that does not answer can't be interrupted; what comes of it later is closed.
+    opening.then(
+      (engine) => engine.close(),
+      () => undefined,
+    );
+    throw error;
+  }
 }
 
-/** An attached lake and its materialized views. One call at a time: calls wait for each other. */
+/**
+ * An attached lake and its materialized views. One call at a time: calls wait for each other. Every call that may be
+ * long takes a `signal`, whose abort ends it with InterruptedError and leaves nothing half done.
+ */
 export class Lake implements AsyncDisposable {
   /** The catalog's name on connections that `connect` gives. */
   readonly name = LAKE_NAME;
@@ -96,7 +118,7 @@ export class Lake implements AsyncDisposable {
       return this.retrying(session, () =>
         applyDefinitions(session, this.engine, this.tables, functions, definitions, options, endLogOf),
       );
-    });
+    }, options);
   }
 
   /**
@@ -106,15 +128,9 @@ export class Lake implements AsyncDisposable {
    */
   refresh(options: RefreshOptions = {}): Promise<RefreshResult> {
     return this.exclusive(async (session) => {
-      const interrupt = (): void => session.connection.interrupt();
-      options.signal?.addEventListener("abort", interrupt);
-      try {
-        if (options.dryRun !== true) await this.retrying(session, () => this.tables.upgrade(session));
-        return await runRefresh(() => this.start(session, options.toSnapshot), options);
-      } finally {
-        options.signal?.removeEventListener("abort", interrupt);
-      }
-    });
+      if (options.dryRun !== true) await this.retrying(session, () => this.tables.upgrade(session));
+      return runRefresh(() => this.start(session, options.toSnapshot), options);
+    }, options);
   }
 
   /**
@@ -126,7 +142,8 @@ export class Lake implements AsyncDisposable {
    */
   append(table: string, from: IngestSource, options: AppendOptions = {}): Promise<IngestResult> {
     const key = options.key === undefined || options.key.length === 0 ? null : options.key;
-    return this.ingest({ ...ingestRequest(table, from, options), kind: "append", key, deleteMissing: false });
+    const request = { ...ingestRequest(table, from, options), kind: "append" as const, key, deleteMissing: false };
+    return this.ingest(request, options);
   }
 
   /**
@@ -137,33 +154,34 @@ export class Lake implements AsyncDisposable {
    * ConflictError where other writers were faster again and again. Nothing is then written.
    */
   merge(table: string, from: IngestSource, options: MergeOptions): Promise<IngestResult> {
-    const deleteMissing = options.deleteMissing === true;
-    return this.ingest({ ...ingestRequest(table, from, options), kind: "merge", key: options.key, deleteMissing });
+    const { key, deleteMissing = false } = options;
+    return this.ingest({ ...ingestRequest(table, from, options), kind: "merge", key, deleteMissing }, options);
   }
 
   /** How a view is kept and what a refresh would do with it now. @throws ConfigError for an unknown view. */
-  explain(view: string): Promise<ExplainResult> {
+  explain(view: string, options: CallOptions = {}): Promise<ExplainResult> {
     return this.exclusive(async (session) => {
       const run = await this.start(session, undefined);
       const [found] = selectViews(run.state.views, [view]).slice(-1);
       if (found === undefined) throw new TypeError("selectViews gives the asked view last");
       return explainView(run, found);
-    });
+    }, options);
   }
 
   /** Recomputes views at their own horizons and compares. @throws ConfigError for an unknown view. */
-  verify(views?: readonly string[]): Promise<VerifyResult[]> {
-    return this.exclusive((session) =>
-      this.retrying(session, () => verifyViews(session, this.engine, this.tables, views)),
+  verify(options: VerifyOptions = {}): Promise<VerifyResult[]> {
+    return this.exclusive(
+      (session) => this.retrying(session, () => verifyViews(session, this.engine, this.tables, options)),
+      options,
     );
   }
 
   /** Where each view stands against the lake as it is now. */
-  status(): Promise<ViewStatus[]> {
+  status(options: CallOptions = {}): Promise<ViewStatus[]> {
     return this.exclusive(async (session) => {
       const run = await this.start(session, undefined);
       return statusOfViews(run, selectViews(run.state.views, undefined));
-    });
+    }, options);
   }
 
   /**
@@ -199,12 +217,12 @@ export class Lake implements AsyncDisposable {
 
   /** Compacts change logs, repairs their manifests and sweeps files that nothing needs. */
   compact(options: CompactOptions = {}): Promise<CompactResult> {
-    return this.logging((session, root) => compact(session, root, options));
+    return this.logging((session, root) => compact(session, root, options), options);
   }
 
   /** Removes files below the log root that nothing registers, older than the grace time. */
   sweep(options: SweepOptions = {}): Promise<SweepResult> {
-    return this.logging((session, root) => sweep(session, root, options));
+    return this.logging((session, root) => sweep(session, root, options), options);
   }
 
   /** Registers a consumer: at a snapshot, at the log's end, or before its first state. */
@@ -235,7 +253,7 @@ export class Lake implements AsyncDisposable {
    * replays of the same mirror were faster.
    */
   replay(options: ReplayOptions): Promise<ReplayResult> {
-    return this.logging((session, root) => replay({ session, engine: this.engine, root }, options));
+    return this.logging((session, root) => replay({ session, engine: this.engine, root }, options), options);
   }
 
   consumers(): Promise<ConsumerStatus[]> {
@@ -252,34 +270,37 @@ export class Lake implements AsyncDisposable {
     await this.close();
   }
 
-  private ingest(request: IngestRequest): Promise<IngestResult> {
+  private ingest(request: IngestRequest, options: CallOptions): Promise<IngestResult> {
     return this.exclusive((session) => {
       const retry = <Result>(work: () => Promise<Result>) => this.retrying(session, work);
       return ingest({ session, engine: this.engine, state: this.tables, retry }, request);
-    });
+    }, options);
   }
 
   /** On a connection of its own, which lives as long as the rows are read. */
   private async rows(view: string | undefined, what: "changes" | "state", options: LogOptions): Promise<LogRows> {
     const root = requireLog(this.logs);
-    const session = await this.session();
+    const session = await this.session(options.signal);
     try {
       await this.tables.upgrade(session);
       return await this.retrying(session, () => openRows(session, root, view, what, options));
     } catch (error) {
       session.close();
-      throw error;
+      throw orInterrupted(error, options.signal);
     }
   }
 
-  private logging<Result>(work: (session: Session, root: LogRoot) => Promise<Result>): Promise<Result> {
+  private logging<Result>(
+    work: (session: Session, root: LogRoot) => Promise<Result>,
+    options: CallOptions = {},
+  ): Promise<Result> {
     return this.exclusive((session) => {
       const root = requireLog(this.logs);
       return this.retrying(session, async () => {
         await this.tables.upgrade(session);
         return work(session, root);
       });
-    });
+    }, options);
   }
 
   private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {
@@ -287,27 +308,48 @@ export class Lake implements AsyncDisposable {
   }
 
   /** A busy catalog can't even be put in use. */
-  private session(): Promise<Session> {
-    return retryConflicts(
-      () => this.engine.session(),
-      async () => undefined,
-    );
+  private async session(signal: AbortSignal | undefined): Promise<Session> {
+    const none = async (): Promise<void> => undefined;
+    try {
+      return await retryConflicts(() => this.engine.session(signal), none, signal);
+    } catch (error) {
+      throw orInterrupted(error, signal);
+    }
   }
 
   private retrying<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    return retryConflicts(work, () => this.engine.reattach(session));
+    return retryConflicts(work, () => this.engine.reattach(session), session.signal);
   }
 
-  private exclusive<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    const result = this.queue.then(async () => {
-      const session = await this.session();
-      try {
-        return await work(session);
-      } finally {
-        session.close();
-      }
-    });
-    this.queue = result.catch(() => undefined);
+  private exclusive<Result>(
+    work: (session: Session) => Promise<Result>,
+    { signal }: CallOptions = {},
+  ): Promise<Result> {
+    const turn = this.queue;
+    const result = this.inTurn(turn, work, signal);
+    // A call that is aborted while it waits ends before its turn has come.
+    this.queue = Promise.allSettled([turn, result]).then(() => undefined);
     return result;
   }
+
+  private async inTurn<Result>(
+    turn: Promise<unknown>,
+    work: (session: Session) => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    await orAborted(turn, signal);
+    const session = await this.session(signal);
+    try {
+      return await work(session);
+    } catch (error) {
+      throw orInterrupted(error, signal);
+    } finally {
+      session.close();
+    }
+  }
+}
+
+/** What was interrupted may fail in any way. */
+function orInterrupted(error: unknown, signal: AbortSignal | undefined): unknown {
+  return signal?.aborted === true && !(error instanceof InterruptedError) ? interrupted(signal) : error;
 }

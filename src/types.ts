@@ -1,4 +1,5 @@
 /** The types that the library's verbs take and give, by feature; the command line prints the same objects as JSON. */
+export type * from "./types/call.js";
 export type * from "./types/common.js";
 export type * from "./types/config.js";
 export type * from "./types/define.js";
@@ -7,6 +8,7 @@ export type * from "./types/graph.js";
 export type * from "./types/history.js";
 export type * from "./types/ingest.js";
 export type * from "./types/log.js";
+export type * from "./types/progress.js";
 export type * from "./types/refresh.js";
 export type * from "./types/replay.js";
 export type * from "./types/status.js";

@@ -13,7 +13,7 @@ export function registerVerify(program: Command, context: CliContext): void {
     .argument("[view...]", "the views; all where none is named")
     .action((views: string[], _options: object, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
-        const results = await withLake(session, (lake) => lake.verify(views.length === 0 ? undefined : views));
+        const results = await withLake(session, (lake) => lake.verify(views.length === 0 ? {} : { views }));
         const ok = results.every((result) => result.ok);
         return {
           json: { ok, views: results },

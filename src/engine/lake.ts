@@ -69,16 +69,28 @@ export class Engine {
     }
   }
 
-  /** A new connection with the lake in use, safe for reads of old versions. */
-  async session(): Promise<Session> {
-    const session = await this.rawSession();
-    await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
-    await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
-    return session;
+  /**
+   * A new connection with the lake in use, safe for reads of old versions.
+   * @param signal its abort ends whatever runs there.
+   */
+  async session(signal?: AbortSignal): Promise<Session> {
+    const session = await this.rawSession(signal);
+    try {
+      await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
+      await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
+      return session;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
   }
 
   /** Attaches the lake anew, for a picture of the catalog that has gone stale. */
-  async reattach(session: Session): Promise<void> {
+  reattach(session: Session): Promise<void> {
+    return session.despiteAbort(() => this.attachAnew(session));
+  }
+
+  private async attachAnew(session: Session): Promise<void> {
     const [other] = await session.rows<{ name: string }>(
       "SELECT database_name AS name FROM duckdb_databases() WHERE NOT internal AND path IS NULL ORDER BY database_oid LIMIT 1",
     );
@@ -105,7 +117,7 @@ export class Engine {
     try {
       return await work();
     } finally {
-      await session.run(`SET disabled_optimizers = ${quoteLiteral(before)}`);
+      await session.despiteAbort(() => session.run(`SET disabled_optimizers = ${quoteLiteral(before)}`));
     }
   }
 
@@ -146,8 +158,8 @@ export class Engine {
     if (this.ownsInstance) this.instance.closeSync();
   }
 
-  private async rawSession(): Promise<Session> {
-    return new Session(await this.instance.connect(), this.redact);
+  private async rawSession(signal?: AbortSignal): Promise<Session> {
+    return new Session(await this.instance.connect(), this.redact, signal);
   }
 
   private async attach(session: Session, logger: Logger): Promise<void> {

@@ -8,6 +8,7 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import { engineError } from "./errors.js";
+import { interrupted, interruptOnAbort } from "./interrupt.js";
 
 export type Parameter = string | number | bigint | boolean | null | readonly string[];
 
@@ -19,22 +20,20 @@ export class Session {
   /** Statements sent so far; for tests and benchmarks that count round trips. */
   statements = 0;
   private reading = false;
+  private heedsSignal = true;
   private readonly answers = new Map<string, Promise<unknown>>();
 
   constructor(
     readonly connection: DuckDBConnection,
     private readonly redact: (text: string) => string = (text) => text,
+    /** Its abort interrupts the statement that runs and refuses those that follow, with InterruptedError. */
+    readonly signal?: AbortSignal,
   ) {}
 
   /** Rows as objects: BIGINT and HUGEINT as bigint, VARCHAR as string, lists as arrays. */
   async rows<Row>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    this.statements += 1;
-    try {
-      const result = await this.ask(sql, parameters);
-      return result.getRowObjectsJS() as Row[];
-    } catch (error) {
-      throw engineError(error, this.redact);
-    }
+    const result = await this.send(() => this.ask(sql, parameters));
+    return result.getRowObjectsJS() as Row[];
   }
 
   private ask(sql: string, parameters: readonly Parameter[]): Promise<DuckDBResultReader> {
@@ -47,33 +46,28 @@ export class Session {
 
   /** The types of a query's columns, which is not run. */
   async typesOf(sql: string): Promise<DuckDBType[]> {
-    this.statements += 1;
-    try {
-      const prepared = await this.connection.prepare(sql);
-      return Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnType(index));
-    } catch (error) {
-      throw engineError(error, this.redact);
-    }
+    const prepared = await this.send(() => this.connection.prepare(sql));
+    return Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnType(index));
   }
 
   /** Rows that are computed while they are read, a chunk at a time. */
   async *stream(sql: string): AsyncGenerator<readonly DuckDBValue[][], void, undefined> {
-    this.statements += 1;
+    const result = await this.send(() => this.connection.stream(sql));
+    const chunks = result.yieldRows();
     try {
-      yield* (await this.connection.stream(sql)).yieldRows();
-    } catch (error) {
-      throw engineError(error, this.redact);
+      while (true) {
+        const { value, done } = await this.send(() => chunks.next(), false);
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      await chunks.return?.();
     }
   }
 
   /** The type of an expression that reads no table. */
   async typeOf(expression: string): Promise<DuckDBType> {
-    this.statements += 1;
-    try {
-      return (await this.connection.runAndReadAll(`SELECT ${expression}`)).columnType(0);
-    } catch (error) {
-      throw engineError(error, this.redact);
-    }
+    return (await this.send(() => this.connection.runAndReadAll(`SELECT ${expression}`))).columnType(0);
   }
 
   /** The only row; an answer of no or several rows is a fault of this project. */
@@ -110,7 +104,7 @@ export class Session {
     if (!this.reading) return;
     this.reading = false;
     if (keep) await this.run("COMMIT");
-    else await this.run("ROLLBACK").catch(() => undefined);
+    else await this.rollback();
   }
 
   /** An answer that can't change while the session lives, such as anything about a snapshot, asked for once. */
@@ -132,9 +126,44 @@ export class Session {
       await this.run("COMMIT");
       return result;
     } catch (error) {
-      // The engine has ended the transaction by itself where COMMIT failed; a ROLLBACK then has nothing to do.
-      await this.run("ROLLBACK").catch(() => undefined);
+      await this.rollback();
       throw error;
+    }
+  }
+
+  /** Work that must be done although the signal may be aborted: it puts back what others would stumble over. */
+  async despiteAbort<Result>(work: () => Promise<Result>): Promise<Result> {
+    const before = this.heedsSignal;
+    this.heedsSignal = false;
+    try {
+      return await work();
+    } finally {
+      this.heedsSignal = before;
+    }
+  }
+
+  /** @throws InterruptedError where the signal is aborted: for long work between statements. */
+  checkSignal(): void {
+    if (this.signal?.aborted === true && this.heedsSignal) throw interrupted(this.signal);
+  }
+
+  /** The engine has ended the transaction by itself where COMMIT failed; a ROLLBACK then has nothing to do. */
+  private async rollback(): Promise<void> {
+    await this.despiteAbort(() => this.run("ROLLBACK")).catch(() => undefined);
+  }
+
+  /** Does what one statement takes, with the signal heeded and errors translated. */
+  private async send<Result>(work: () => Promise<Result>, isStatement = true): Promise<Result> {
+    this.checkSignal();
+    if (isStatement) this.statements += 1;
+    const signal = this.heedsSignal ? this.signal : undefined;
+    const stop = signal === undefined ? undefined : interruptOnAbort(this.connection, signal);
+    try {
+      return await work();
+    } catch (error) {
+      throw signal?.aborted === true ? interrupted(signal) : engineError(error, this.redact);
+    } finally {
+      stop?.();
     }
   }
 

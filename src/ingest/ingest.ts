@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { currentSnapshot, snapshotOfCommit } from "../catalog/snapshots.js";
 import type { Engine } from "../engine/lake.js";
+import { type Notify, notifier } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, IngestError } from "../errors.js";
 import { typedNulls } from "../sql/quote.js";
-import type { IngestOptions, IngestResult, IngestSource } from "../types.js";
+import type { IngestEvent, IngestOptions, IngestResult, IngestSource } from "../types.js";
 import type { StateTables } from "../view/state.js";
 import { storageTypes } from "../view/storage-types.js";
 import { checkKeys, checkValues, matchColumns, resolveKey } from "./check.js";
@@ -32,11 +33,13 @@ export interface IngestRequest {
   readonly deleteMissing: boolean;
   readonly create: boolean;
   readonly dryRun: boolean;
+  readonly notify: Notify<IngestEvent>;
 }
 
 /** What appends and merges share of a request. */
 export function ingestRequest(table: string, source: IngestSource, options: IngestOptions) {
-  return { table, source, create: options.create === true, dryRun: options.dryRun === true };
+  const notify = notifier(options);
+  return { table, source, create: options.create === true, dryRun: options.dryRun === true, notify };
 }
 
 /** What one attempt needs to know of the one before. */
@@ -71,6 +74,7 @@ async function attempt(
   progress: Progress,
 ): Promise<Attempted> {
   const { session, engine, state } = context;
+  request.notify({ kind: "reading", table: request.table });
   // A file is read once, however often the writing is tried; a query reads the lake, so it belongs into the transaction.
   if (input.kind === "file") await stageFile(context, request, input, progress);
   const commitId = randomUUID();
@@ -190,6 +194,7 @@ async function write(
   if (key !== null) await checkKeys(session, table, conversions, key);
   const { kind, deleteMissing } = request;
   const relation = isNew ? emptyRelation(own) : targetPath(target);
+  request.notify({ kind: "comparing", table });
   const differences =
     key === null
       ? await countInput(session)
@@ -202,6 +207,7 @@ async function write(
     if (!(await guard.exists(session))) return { ...nothing, needsGuard: guard };
     await guard.hold(session, commitId);
   }
+  request.notify({ kind: "writing", table, rows: differences });
   if (key === null) await insertAll(session, target, conversions);
   else await writeChanges(session, target, conversions, key);
   const { inserted, updated, deleted } = differences;

@@ -1,6 +1,7 @@
+import type { Notify } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError } from "../errors.js";
-import type { CompactedLog } from "../types.js";
+import type { CompactedLog, LogEvent, Position } from "../types.js";
 import { heldPositions } from "./consumers.js";
 import {
   beginningOf,
@@ -14,7 +15,7 @@ import {
 import { sourceOfLog } from "./names.js";
 import { type CompactionStep, nextStep } from "./policy.js";
 import { storedRows } from "./read.js";
-import { insertEntries, type LogState, type NewEntry, readLog, readLogs, retireEntries } from "./registry.js";
+import { insertEntries, type LogState, type NewEntry, readLog, retireEntries } from "./registry.js";
 import type { LogRoot } from "./root.js";
 
 /**
@@ -95,44 +96,40 @@ async function writeConsolidated(files: FileContext, step: CompactionStep, rows:
   return [await writeSegment(files, { from: first.from, to: last.to, level: step.level }, rows)];
 }
 
-/**
- * Brings logs in order, step by step, each step a commit of its own, and then their manifests.
- * @param thorough also rewrites a large base for a few old windows, which a refresh would put off.
- */
-export async function compactLogs(
-  session: Session,
-  root: LogRoot,
-  runId: string,
-  options: { readonly logs?: readonly string[]; readonly thorough: boolean; readonly signal?: AbortSignal },
-): Promise<CompactedLog[]> {
-  const states = await readLogs(session, root.tables, options.logs);
-  const summaries: CompactedLog[] = [];
-  for (const log of states.keys()) summaries.push(await compactLog(session, root, runId, log, options));
-  return summaries;
+interface Compaction {
+  /** Also rewrites a large base for a few old windows, which a refresh would put off. */
+  readonly thorough: boolean;
+  readonly notify: Notify<LogEvent>;
+  /** The log's place among those that are compacted. */
+  readonly position: Position;
 }
 
-async function compactLog(
+/** Brings a log in order, step by step, each step a commit of its own. */
+export async function compactLog(
   session: Session,
   root: LogRoot,
   runId: string,
   log: string,
-  options: { readonly thorough: boolean; readonly signal?: AbortSignal },
+  { thorough, notify, position }: Compaction,
 ): Promise<CompactedLog> {
+  notify({ kind: "log_started", log, position });
   const counts = { merge: 0, fold: 0 };
   let rewritten = 0n;
   let state = await readLog(session, root.tables, log);
-  while (state !== undefined && options.signal?.aborted !== true) {
+  while (state !== undefined) {
     const held = await heldPositions(session, root, state);
     const { keep, fanOut } = root;
-    const step = nextStep(state, { keep, fanOut, held, now: new Date(), thorough: options.thorough });
+    const step = nextStep(state, { keep, fanOut, held, now: new Date(), thorough });
     if (step === undefined) break;
     const written = await runStep(session, root, runId, state, step);
     counts[step.kind] += 1;
-    rewritten += written.reduce((sum, entry) => sum + entry.rows, 0n);
+    const rows = written.reduce((sum, entry) => sum + entry.rows, 0n);
+    rewritten += rows;
+    notify({ kind: "log_step", log, step: step.kind, rows });
     state = await readLog(session, root.tables, log);
   }
   const entries = state?.entries ?? [];
-  return {
+  const result: CompactedLog = {
     log,
     merges: counts.merge,
     folds: counts.fold,
@@ -141,4 +138,6 @@ async function compactLog(
     bytes: entries.reduce((sum, entry) => sum + entry.bytes, 0n),
     rewritten,
   };
+  notify({ kind: "log_finished", log, position, result });
+  return result;
 }

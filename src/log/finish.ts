@@ -1,7 +1,8 @@
+import type { Notify } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, IvmError } from "../errors.js";
-import type { Reason } from "../types.js";
-import { compactLogs } from "./compact.js";
+import type { LogEvent, Reason } from "../types.js";
+import { compactLog } from "./compact.js";
 import { publishManifest } from "./manifest.js";
 import { nextStep } from "./policy.js";
 import { readLogs } from "./registry.js";
@@ -17,13 +18,14 @@ export async function finishLogs(
   root: LogRoot,
   runId: string,
   views: readonly string[],
-  options: { readonly changed: boolean; readonly signal?: AbortSignal | undefined },
+  { changed, notify }: { readonly changed: boolean; readonly notify: Notify<LogEvent> },
 ): Promise<Reason[]> {
   const warnings: Reason[] = [];
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
     } catch (error) {
+      session.checkSignal();
       if (!(error instanceof IvmError)) throw error;
       // Another run is at it.
       if (!(error instanceof ConflictError)) warnings.push({ code: error.code, text: error.message });
@@ -31,16 +33,15 @@ export async function finishLogs(
   };
   const states = await readLogs(session, root.tables, views);
   const compacted = new Set<string>();
-  if (options.changed && root.compact === "auto") {
+  if (changed && root.compact === "auto") {
     const { keep, fanOut } = root;
     const due = [...states.values()].filter(
       (state) => nextStep(state, { keep, fanOut, held: [], now: new Date(), thorough: false }) !== undefined,
     );
-    const { signal } = options;
-    for (const { log } of due) {
+    for (const [index, { log }] of due.entries()) {
       compacted.add(log);
-      const compaction = { logs: [log], thorough: false, ...(signal === undefined ? {} : { signal }) };
-      await attempt(() => compactLogs(session, root, runId, compaction));
+      const position = { number: index + 1, of: due.length };
+      await attempt(() => compactLog(session, root, runId, log, { thorough: false, notify, position }));
     }
     await attempt(() => sweepRetired(session, root));
   }

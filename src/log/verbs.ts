@@ -1,9 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { notifier } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
 import { sameName } from "../sql/quote.js";
-import type { CompactOptions, CompactResult, ConsumerStatus, LogOptions, SweepOptions, SweepResult } from "../types.js";
-import { compactLogs } from "./compact.js";
+import type {
+  CompactedLog,
+  CompactOptions,
+  CompactResult,
+  ConsumerStatus,
+  LogOptions,
+  SweepOptions,
+  SweepResult,
+} from "../types.js";
+import { compactLog } from "./compact.js";
 import { type Consumer, consumerChanges, lagOf, listConsumers, requireConsumer } from "./consumers.js";
 import { publishManifest } from "./manifest.js";
 import { sourceOfLog } from "./names.js";
@@ -85,12 +94,16 @@ export async function findLog(session: Session, root: LogRoot, view: string): Pr
 /** Compacts logs, publishes their manifests, and removes files that were retired long enough ago. */
 export async function compact(session: Session, root: LogRoot, options: CompactOptions): Promise<CompactResult> {
   const runId = randomUUID();
-  const logs: string[] = [];
-  for (const view of options.views ?? []) logs.push((await findLog(session, root, view)).log);
-  const chosen = options.views === undefined ? {} : { logs };
-  const signal = options.signal === undefined ? {} : { signal: options.signal };
-  const results = await compactLogs(session, root, runId, { ...chosen, ...signal, thorough: true });
-  for (const { log } of results) await publishManifest(session, root, log);
+  const notify = notifier(options);
+  const chosen: string[] = [];
+  for (const view of options.views ?? []) chosen.push((await findLog(session, root, view)).log);
+  const logs = [...(await readLogs(session, root.tables, options.views === undefined ? undefined : chosen)).keys()];
+  const results: CompactedLog[] = [];
+  for (const [index, log] of logs.entries()) {
+    const position = { number: index + 1, of: logs.length };
+    results.push(await compactLog(session, root, runId, log, { thorough: true, notify, position }));
+  }
+  for (const log of logs) await publishManifest(session, root, log);
   const swept = await sweepAll(session, root, { dryRun: false });
   return { runId, logs: results, swept };
 }

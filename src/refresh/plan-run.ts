@@ -2,6 +2,7 @@ import { ChangeHistory, commitTime, currentSnapshot, requireSnapshot } from "../
 import { type TableName, tableAt } from "../catalog/tables.js";
 import { CURSOR_EXPIRED, inspectWindow, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";
+import type { Notify } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { InternalError, RefreshError } from "../errors.js";
 import { sourceLog, sourceOfLog } from "../log/names.js";
@@ -10,7 +11,7 @@ import type { LogRoot } from "../log/root.js";
 import { changesBetween, type LogRead, positionsOf } from "../log/window.js";
 import { readsClock, scansOf } from "../plan/relation.js";
 import { sameName } from "../sql/quote.js";
-import type { Reason, Strategy } from "../types.js";
+import type { Reason, RefreshEvent, Strategy } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
 import type { Layout } from "../view/layout.js";
 import { LAYOUT_WITH_LOGS } from "../view/migrations.js";
@@ -40,6 +41,8 @@ export interface RunContext {
   readonly shared: SharedDeltas;
   /** In a dry run: the views that the run would move, by lower-case name. */
   readonly moving: Set<string>;
+  /** Tells the caller how far the run is. */
+  readonly notify: Notify<RefreshEvent>;
 }
 
 export async function startRun(
@@ -94,6 +97,7 @@ async function readRun(
     moved: new Map(),
     shared: new SharedDeltas(),
     moving: new Set(),
+    notify: () => undefined,
   };
 }
 

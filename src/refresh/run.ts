@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { existingSnapshots } from "../catalog/snapshots.js";
+import { notifier } from "../engine/notify.js";
 import { retryConflicts } from "../engine/retry.js";
-import { ConflictError, InterruptedError, IvmError, RefreshError } from "../errors.js";
+import { ConflictError, IvmError, RefreshError } from "../errors.js";
 import { finishLogs } from "../log/finish.js";
 import { sourceOfLog } from "../log/names.js";
 import { readLogs } from "../log/registry.js";
@@ -15,14 +16,16 @@ import { selectViews, upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { recordFailures } from "./record-failures.js";
 import { recordSources } from "./record-sources.js";
-import { dryResult, failure, unchanged } from "./results.js";
+import { dryResult, errorResult, failure, unchanged } from "./results.js";
 import { tidyStateTables } from "./upkeep.js";
 import { ViewWork } from "./view-work.js";
 
 /** Brings the selected views, in order, to the run's horizon. */
-export async function runRefresh(start: () => Promise<RunContext>, options: RefreshOptions): Promise<RefreshResult> {
+export async function runRefresh(begin: () => Promise<RunContext>, options: RefreshOptions): Promise<RefreshResult> {
   const startedAt = performance.now();
   const runId = randomUUID();
+  const notify = notifier(options);
+  const start = async (): Promise<RunContext> => ({ ...(await begin()), notify });
   let run = await start();
   if (run.logs?.sources === true && options.dryRun !== true) {
     run = await recorded(start, run, run.logs, runId, options);
@@ -31,9 +34,11 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
   const views = selectViews(run.state.views, options.views);
   const results: ViewResult[] = [];
   const failed = new Set<string>();
-  for (const { name } of views) {
-    if (aborted(options)) throw interrupted();
+  notify({ kind: "run_started", runId, horizon, views: views.map((view) => view.name) });
+  for (const [index, { name }] of views.entries()) {
     const began = performance.now();
+    const position = { number: index + 1, of: views.length };
+    notify({ kind: "view_started", view: name, position });
     const once = async (attempt: number): Promise<ViewResult> => {
       // After a conflict the state is read anew: another run may have done the work already.
       if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved, shared: run.shared, moving: run.moving };
@@ -44,13 +49,19 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
       const result = await refreshView(run, view, runId, options.dryRun === true);
       return { ...result, elapsedMs: performance.now() - began };
     };
+    const reattach = () => run.engine.reattach(run.session);
+    const retrying = (error: ConflictError): void =>
+      notify({ kind: "retrying", view: name, error: errorResult(error) });
+    let result: ViewResult;
     try {
-      results.push(await retryConflicts(once, () => run.engine.reattach(run.session), options.signal));
+      result = await retryConflicts(once, reattach, run.session.signal, retrying);
     } catch (error) {
-      if (aborted(options)) throw interrupted();
+      run.session.checkSignal();
       failed.add(name.toLowerCase());
-      results.push(failure(name, error, performance.now() - began));
+      result = failure(name, error, performance.now() - began);
     }
+    results.push(result);
+    notify({ kind: "view_finished", view: name, position, result });
   }
   await run.shared.drop(run.session);
   const status = statusOf(results);
@@ -67,10 +78,12 @@ export async function runRefresh(start: () => Promise<RunContext>, options: Refr
             ...views.map((view) => view.name),
             ...[...run.logStates.keys()].filter((log) => sourceOfLog(log) !== undefined),
           ],
-          { changed: status !== "unchanged", signal: options.signal },
+          { changed: status !== "unchanged", notify },
         );
   const warnings = [...unrecorded, ...logWarnings];
-  return { runId, horizon, status, elapsedMs: performance.now() - startedAt, views: results, warnings };
+  const result = { runId, horizon, status, elapsedMs: performance.now() - startedAt, views: results, warnings };
+  notify({ kind: "run_finished", result });
+  return result;
 }
 
 /** Records what changed in base tables, and takes note of it. */
@@ -88,7 +101,7 @@ async function recorded(
     await recordSources(present, root, runId, () => anyMoves(present, views));
     return { ...present, logStates: await readLogs(present.session, present.tables) };
   };
-  return retryConflicts(record, () => run.engine.reattach(run.session), options.signal);
+  return retryConflicts(record, () => run.engine.reattach(run.session), run.session.signal);
 }
 
 /** True where a view gets new cursors in this run, whether or not a base table has changed. */
@@ -98,25 +111,12 @@ async function anyMoves(run: RunContext, views: readonly StoredView[]): Promise<
       const planned = await planViewRun(run, view);
       if (planned.strategy !== null || (await hasExpiredCursor(run, planned))) return true;
     } catch (error) {
+      run.session.checkSignal();
       // Its refresh will say what is wrong with it.
       if (!(error instanceof IvmError)) throw error;
     }
   }
   return false;
-}
-
-function aborted(options: RefreshOptions): boolean {
-  return options.signal?.aborted === true;
-}
-
-function interrupted(): InterruptedError {
-  return new InterruptedError(
-    "interrupted",
-    "The run was interrupted; every view stands where it was or at the horizon.",
-    {
-      hint: "Run the same command again.",
-    },
-  );
 }
 
 function upstreamFailed(view: StoredView, upstream: string): RefreshError {

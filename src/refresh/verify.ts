@@ -1,10 +1,11 @@
 import { commitTime, currentSnapshot, existingSnapshots } from "../catalog/snapshots.js";
 import { tableAtVersion } from "../catalog/tables.js";
 import type { Engine } from "../engine/lake.js";
+import { notifier } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, LakeError, RefreshError } from "../errors.js";
 import { quoteIdentifier, sameName } from "../sql/quote.js";
-import type { VerifyResult } from "../types.js";
+import type { VerifyOptions, VerifyResult } from "../types.js";
 import type { State, StateTables, StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { namedRows, pinnedStatement } from "./compute.js";
@@ -26,14 +27,20 @@ export async function verifyViews(
   session: Session,
   engine: Engine,
   tables: StateTables,
-  asked: readonly string[] | undefined,
+  options: VerifyOptions,
 ): Promise<VerifyResult[]> {
+  const asked = options.views;
+  const notify = notifier(options);
   const state = await tables.read(session);
   const all = selectViews(state.views, asked);
   const wanted = asked === undefined ? all : all.filter((view) => asked.some((name) => sameName(name, view.name)));
   const results: VerifyResult[] = [];
-  for (const view of wanted) {
-    results.push(await engine.readingLimits(session, () => verifyView(session, engine, tables, view.name)));
+  for (const [index, { name }] of wanted.entries()) {
+    const position = { number: index + 1, of: wanted.length };
+    notify({ kind: "view_started", view: name, position });
+    const result = await engine.readingLimits(session, () => verifyView(session, engine, tables, name));
+    results.push(result);
+    notify({ kind: "view_finished", view: name, position, result });
   }
   return results;
 }
@@ -59,6 +66,7 @@ async function verifyView(session: Session, engine: Engine, tables: StateTables,
     const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${actual})`);
     return { ...base, ok: differenceCount === 0n, horizon, rows: row.n, differences, differenceCount, error: null };
   } catch (error) {
+    session.checkSignal();
     if (error instanceof ConflictError) throw error;
     return { ...failed, error: errorResult(error) };
   }

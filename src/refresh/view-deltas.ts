@@ -18,7 +18,12 @@ export class ViewDeltas {
   /** Reads the windows of all sources that changed. */
   async load(): Promise<void> {
     for (const source of this.planned.sources) {
-      if (source.state.kind === "changed") this.loaded.set(source.defined.name, await this.loadDelta(source));
+      if (source.state.kind !== "changed") continue;
+      const delta = await this.loadDelta(source);
+      const { name } = source.defined;
+      this.loaded.set(name, delta);
+      const { method, rows } = delta;
+      this.context.notify({ kind: "delta_read", view: this.planned.view.name, source: name, method, rows });
     }
   }
 

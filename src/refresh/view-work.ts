@@ -1,10 +1,11 @@
 import { IvmError } from "../errors.js";
 import { LogWriter } from "../log/writer.js";
 import { MANY_ROWS } from "../plan/lower-correlated.js";
-import { inputsOf, type Relation } from "../plan/relation.js";
+import { inputsOf, type Relation, readsClock, scansOf } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
 import type { Layout } from "../view/layout.js";
+import type { ViewPlan } from "../view/plan-view.js";
 import { countedName } from "../view/state.js";
 import { CANDIDATES_EXHAUSTED } from "./candidates.js";
 import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
@@ -120,11 +121,13 @@ export class ViewWork {
       written = await writeCursors(this.writeInput("incremental", null, terms), built);
     } else {
       const { engine, session } = this.context;
+      this.tellComputing("incremental", this.changedTerms(plan));
       const compute = (): Promise<void> => computeIncremental(this.computeInput(), plan);
       const asWritten = widestJoin(plan.relation) > MOST_REORDERED;
       await this.watch.whileCheap(session.connection, () =>
         asWritten ? engine.joiningAsWritten(session, compute) : compute(),
       );
+      this.tellWriting("incremental");
       written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
     }
     return this.finish("incremental", null, terms, written, built.table);
@@ -137,7 +140,9 @@ export class ViewWork {
     if (!sameTables(built.layout, definition.layout)) return this.build("recompute", reason);
     // The same table may stand for other visible rows: another HAVING, another expression over the same state.
     const rebuilt = built.fingerprint !== definition.fingerprint;
+    this.tellComputing("recompute", []);
     await computeRecompute(this.computeInput());
+    this.tellWriting("recompute");
     const written = await writeDifference(this.writeInput("recompute", reason, NO_TERMS), built, rebuilt);
     return this.finish("recompute", reason, NO_TERMS, written, built.table);
   }
@@ -146,8 +151,25 @@ export class ViewWork {
     const compute = this.computeInput();
     const [rows, counted] = [await physicalRows(compute), countedRows(compute)];
     const input = this.writeInput(strategy, reason, NO_TERMS);
+    // Rows are computed while they are written.
+    this.tellComputing(strategy, []);
     const written = await writeNew(input, rows, counted, this.planned.view.built);
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
+  }
+
+  private changedTerms(plan: ViewPlan): string[] {
+    const scans = scansOf(plan.relation).filter((scan) => this.deltas.changed(scan.source));
+    const { instants } = this;
+    const clock = readsClock(plan.relation) && instants.old !== instants.new ? ["now()"] : [];
+    return [...scans.map((scan) => scan.alias), ...clock];
+  }
+
+  private tellComputing(strategy: Strategy, terms: readonly string[]): void {
+    this.context.notify({ kind: "computing", view: this.planned.view.name, strategy, terms });
+  }
+
+  private tellWriting(strategy: Strategy): void {
+    this.context.notify({ kind: "writing", view: this.planned.view.name, strategy });
   }
 
   private async openLog(): Promise<LogWriter | null> {

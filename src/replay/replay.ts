@@ -1,5 +1,6 @@
 import { catalogExtensions } from "../engine/extensions.js";
 import type { Engine } from "../engine/lake.js";
+import { type Notify, notifier } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, IvmError, LakeError } from "../errors.js";
 import { type Consumer, commitConsumer, requireConsumer, requireLogState } from "../log/consumers.js";
@@ -10,7 +11,7 @@ import { consumerLog } from "../log/verbs.js";
 import { changesBetween, type LogRead, positionsOf, stateAt } from "../log/window.js";
 import { parseTableName } from "../sql/parse.js";
 import { quoteIdentifier } from "../sql/quote.js";
-import type { Reason, ReplayOptions, ReplayResult } from "../types.js";
+import type { Reason, ReplayEvent, ReplayOptions, ReplayResult } from "../types.js";
 import { type TargetAddress, targetAddress } from "./address.js";
 import { type AppliedRows, applyChanges, applyState, fill, type MirrorWork } from "./apply.js";
 import { duckdbTarget } from "./duckdb.js";
@@ -33,6 +34,7 @@ export async function replay(context: ReplayContext, options: ReplayOptions): Pr
   const state = await consumerLog(session, root, options.view, consumer);
   requireKey(state);
   const { log } = state;
+  const notify = notifier(options);
   const name = await parseTableName(session, address.table);
   if (name.catalog !== null || name.table.toLowerCase() === POSITIONS) {
     throw new ConfigError("table_name", `${address.table} can't be a mirror's name.`, {
@@ -44,7 +46,7 @@ export async function replay(context: ReplayContext, options: ReplayOptions): Pr
     await preparePositions(target, schema);
     const found = await target.find(name.schema, name.table);
     if (found.columns !== null) await target.settle(schema, found.table);
-    const result = await session.transaction(() => apply(context, target, { ...options, log, ...found }));
+    const result = await session.transaction(() => apply(context, target, { ...options, notify, log, ...found }));
     if (result.created) await target.settle(schema, found.table);
     return { ...result, target: { kind: target.kind, table: `${schema}.${found.table}` } };
   });
@@ -78,7 +80,7 @@ async function withTarget<Result>(
     if (kind === "ducklake") await reachFiles(session, engine);
     return await work(kind === "postgres" ? postgresTarget(session) : duckdbTarget(session, kind));
   } finally {
-    await session.run(`DETACH ${quoteIdentifier(TARGET_NAME)}`);
+    await session.despiteAbort(() => session.run(`DETACH ${quoteIdentifier(TARGET_NAME)}`));
   }
 }
 
@@ -115,6 +117,7 @@ function unreachable(error: unknown): unknown {
 interface Request extends TargetTable {
   readonly log: string;
   readonly reset?: boolean;
+  readonly notify: Notify<ReplayEvent>;
 }
 
 type Applied = Pick<ReplayResult, "status" | "took" | "reason" | "created" | "from" | "to" | "rows"> & {
@@ -132,12 +135,14 @@ async function apply({ session, root }: ReplayContext, target: Target, request: 
   if (read.from === read.to) {
     return { ...common, status: "unchanged", took: null, rows: { inserted: 0n, deleted: 0n } };
   }
+  const took = read.from === null ? "state" : "changes";
+  request.notify({ kind: "applying", view: state.log, took, from: read.from, to: read.to });
   const columns = await target.mirror(state.schema.columns);
   checkColumns(target, request, columns);
   const after = { lake, view: state.log, epoch: state.epoch, position: read.to };
   await movePosition(target, schema, table, before, after);
   const rows = await write(root, target, request, state, read, columns);
-  return { ...common, status: "applied", took: read.from === null ? "state" : "changes", rows };
+  return { ...common, status: "applied", took, rows };
 }
 
 /** The changes since the mirror's position, or the whole state with why. */

@@ -1,4 +1,5 @@
 /** Definitions of views, and what `define` does with them. */
+import type { CallOptions } from "./call.js";
 import type { Reason } from "./common.js";
 
 /** How a view may be refreshed: `auto` decides per run, `incremental` never recomputes by choice of cost, `full` always recomputes. */
@@ -42,7 +43,7 @@ export interface DefineResult {
   readonly actions: readonly DefineAction[];
 }
 
-export interface DefineOptions {
+export interface DefineOptions extends CallOptions {
   /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
   readonly drop?: boolean;
   readonly dryRun?: boolean;

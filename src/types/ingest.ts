@@ -1,4 +1,6 @@
 /** What `append` and `merge` take and give. */
+import type { CallOptions, ProgressOptions } from "./call.js";
+import type { IngestEvent } from "./progress.js";
 
 /** How a file's rows are written. */
 export type FileFormat = "csv" | "tsv" | "parquet" | "json";
@@ -16,7 +18,7 @@ export type IngestSource =
       readonly format?: FileFormat;
     };
 
-export interface IngestOptions {
+export interface IngestOptions extends CallOptions, ProgressOptions<IngestEvent> {
   /** Create the table with the input's columns where it does not exist. */
   readonly create?: boolean;
   /** Find out what would be written and write nothing. */

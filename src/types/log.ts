@@ -1,7 +1,9 @@
 /** What change logs are asked, and what keeps them in order. */
+import type { CallOptions, ProgressOptions } from "./call.js";
+import type { LogEvent } from "./progress.js";
 
 /** Which rows of a change log are asked for. */
-export interface LogOptions {
+export interface LogOptions extends CallOptions {
   /** Changes after this snapshot. */
   readonly since?: bigint;
   /** Changes up to this snapshot; up to the log's end where left out. */
@@ -14,10 +16,9 @@ export interface LogOptions {
   readonly keys?: readonly Readonly<Record<string, string | number | bigint | boolean | null>>[];
 }
 
-export interface CompactOptions {
+export interface CompactOptions extends CallOptions, ProgressOptions<LogEvent> {
   /** The views whose logs are compacted; all where left out. */
   readonly views?: readonly string[];
-  readonly signal?: AbortSignal;
 }
 
 export interface CompactedLog {
@@ -38,7 +39,7 @@ export interface CompactResult {
   readonly swept: SweepResult;
 }
 
-export interface SweepOptions {
+export interface SweepOptions extends CallOptions {
   /** Find out what would be removed and remove nothing. */
   readonly dryRun?: boolean;
 }

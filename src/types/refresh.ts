@@ -1,5 +1,7 @@
 /** What `refresh` takes and gives. */
+import type { CallOptions, ProgressOptions } from "./call.js";
 import type { ErrorResult, Reason } from "./common.js";
+import type { RefreshEvent } from "./progress.js";
 
 export type Strategy = "initial" | "incremental" | "recompute";
 
@@ -58,12 +60,11 @@ export interface RefreshResult {
   readonly warnings: readonly Reason[];
 }
 
-export interface RefreshOptions {
+export interface RefreshOptions extends CallOptions, ProgressOptions<RefreshEvent> {
   /** Views to refresh, with everything they read; all views where left out. */
   readonly views?: readonly string[];
   /** The horizon; the newest snapshot where left out. */
   readonly toSnapshot?: bigint;
   /** Find out what would be done and do nothing. */
   readonly dryRun?: boolean;
-  readonly signal?: AbortSignal;
 }

@@ -1,7 +1,9 @@
 /** What `replay` takes and gives. */
+import type { CallOptions, ProgressOptions } from "./call.js";
 import type { Reason } from "./common.js";
+import type { ReplayEvent } from "./progress.js";
 
-export interface ReplayOptions {
+export interface ReplayOptions extends CallOptions, ProgressOptions<ReplayEvent> {
   /** The registered consumer whose windows are replayed. */
   readonly consumer: string;
   /** The consumer's view; for callers who want to be sure. */

@@ -1,5 +1,12 @@
 /** What `verify` gives. */
+import type { CallOptions, ProgressOptions } from "./call.js";
 import type { ErrorResult } from "./common.js";
+import type { VerifyEvent } from "./progress.js";
+
+export interface VerifyOptions extends CallOptions, ProgressOptions<VerifyEvent> {
+  /** The views to verify; all where left out. */
+  readonly views?: readonly string[];
+}
 
 export interface VerifyResult {
   readonly view: string;

@@ -73,5 +73,5 @@ test("a view that fails in between leaves the others right", async () => {
     ["c", "refreshed"],
     ["d", "refreshed"],
   ]);
-  expect((await lake.verify(["a", "c", "d"])).map(({ ok }) => ok)).toEqual([true, true, true]);
+  expect((await lake.verify({ views: ["a", "c", "d"] })).map(({ ok }) => ok)).toEqual([true, true, true]);
 });
