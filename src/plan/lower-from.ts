@@ -12,6 +12,7 @@ import {
 import type { Environment, LoweredQuery, Lowering } from "./lower.js";
 import { lowerAsof } from "./lower-asof.js";
 import { lowerPivot } from "./lower-pivot.js";
+import { readIteration } from "./lower-recursive.js";
 import { CLOCK, columnExpression, expression, keepColumns, outputOf, type Relation } from "./relation.js";
 import { Resolver } from "./resolve.js";
 import { type Equality, mergedColumn, Scope, type ScopeColumn } from "./scope.js";
@@ -56,6 +57,8 @@ function lowerTable(lowering: Lowering, from: Ast, env: Environment): FromResult
   if (source === "") {
     const table = env.get(name.toLowerCase());
     if (table === undefined) throw new Unsupported("unknown_table", `the table ${name} was not found`);
+    if ("iteration" in table)
+      return named(readIteration(lowering, table.iteration), text(from, "alias") || name, aliases);
     const query = lowering.query(table.node, table.env);
     const renamed = query.columns.map((column, index) => ({ ...column, name: table.aliases[index] ?? column.name }));
     return named({ ...query, columns: renamed }, text(from, "alias") || name, aliases);

@@ -15,10 +15,12 @@ import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
 import { lowerLateral } from "./lower-lateral.js";
 import { limitClause, lowerLimit, withSortColumns } from "./lower-limit.js";
+import { type Iteration, lowerRecursion } from "./lower-recursive.js";
 import { lowerSetOperation } from "./lower-set.js";
 import { isSubqueryPredicate, lowerSubqueryPredicate } from "./lower-subquery.js";
 import { attachSubquery } from "./lower-subquery-value.js";
 import { lowerWindows } from "./lower-window.js";
+import type { Recursion } from "./recursion.js";
 import type { Expression, Relation } from "./relation.js";
 import { CLOCK, ColumnIds, columnExpression, keepColumns } from "./relation.js";
 import { expandStars, Resolver, type SelectItem } from "./resolve.js";
@@ -31,6 +33,7 @@ export interface LoweredQuery {
   readonly columns: readonly { readonly name: string; readonly id: string }[];
 }
 
+/** The query of a common table expression. */
 interface CommonTable {
   readonly node: Ast;
   readonly aliases: readonly string[];
@@ -38,7 +41,7 @@ interface CommonTable {
 }
 
 /** The common table expressions that names may mean. */
-export type Environment = ReadonlyMap<string, CommonTable>;
+export type Environment = ReadonlyMap<string, CommonTable | { readonly iteration: Iteration }>;
 
 /** Names of the columns of a source. */
 export type SourceColumns = (source: string) => readonly string[];
@@ -57,6 +60,8 @@ export interface Unprinted {
 export class Lowering {
   readonly unprinted: Unprinted[] = [];
   readonly known = new Set<string>([CLOCK]);
+  /** Recursive common table expressions by their nodes, each after those that it reads. */
+  readonly recursions = new Map<Ast, Recursion>();
   occurrences = 0;
 
   constructor(
@@ -118,7 +123,8 @@ export class Lowering {
         lowered = lowerSetOperation(this, node, inner);
         break;
       case "RECURSIVE_CTE_NODE":
-        throw new Unsupported("recursive_cte", "a recursive common table expression has no incremental rule");
+        lowered = lowerRecursion(this, node, inner);
+        break;
       default:
         throw new Unsupported("query_form", `a query of the form ${text(node, "type")} has no incremental rule`);
     }
@@ -266,7 +272,7 @@ function withCommonTables(node: Ast, env: Environment): Environment {
   const map = optionalChild(node, "cte_map");
   const entries = map === undefined ? [] : children(map, "map");
   if (entries.length === 0) return env;
-  let inner: Map<string, CommonTable> = new Map(env);
+  let inner = new Map(env);
   for (const entry of entries) {
     const value = optionalChild(entry, "value");
     const query = value === undefined ? undefined : optionalChild(value, "query");

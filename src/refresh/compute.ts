@@ -8,14 +8,16 @@ import { renderConsolidated, renderRelation } from "../render/relation.js";
 import type { Ast } from "../sql/ast.js";
 import { parseJson } from "../sql/json.js";
 import { quoteIdentifier } from "../sql/quote.js";
+import { countedDifference, recursionDifference } from "../view/beside.js";
 import type { StoredDefinition } from "../view/definition.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { PhysicalColumn } from "../view/states.js";
 import { columnNames, pinTime } from "../view/time.js";
 import { moveCandidates } from "./candidates.js";
-import { countedDifference, DIFFERENCE, fillDifference, presentRows } from "./difference.js";
+import { DIFFERENCE, fillDifference, presentRows, type Stored } from "./difference.js";
 import { foldGroups } from "./fold.js";
-import { type Instants, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
+import { evaluateRecursions, moveRecursions, type RecursionInput, recursionRows } from "./recursion.js";
+import { type Instants, type OwnRows, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
 
 export interface ComputeInput {
   readonly session: Session;
@@ -25,34 +27,69 @@ export interface ComputeInput {
   readonly table: string;
   /** The tables of counted values, likewise. */
   readonly counted: readonly string[];
+  /** The tables of recursions, likewise. */
+  readonly recursions: readonly string[];
   readonly instants: Instants;
 }
 
-/** A SELECT of the physical rows (values, not as stored) that the definition gives over the sources at the horizon. */
-export async function physicalRows(input: ComputeInput): Promise<string> {
+/** SELECTs of rows (values, not as stored) that the definition gives over the sources at the horizon. */
+export interface DefinedRows {
+  readonly physical: string;
+  /** Of the tables beside the physical one. */
+  readonly beside: readonly {
+    readonly stored: Stored;
+    readonly path: string;
+    readonly difference: string;
+    readonly rows: string;
+  }[];
+}
+
+/** Evaluates recursions, which all else reads, into temporary tables; the rest is only written down. */
+export async function definedRows(input: ComputeInput): Promise<DefinedRows> {
+  const { layout, plan } = input.definition;
+  const recursions = recursionInput(input);
+  const own = recursions === null ? undefined : await evaluateRecursions(recursions);
+  const leaves = new SourceLeaves(input.sources, input.instants, own);
+  const counted = (layout.counted ?? []).map((table, position) => ({
+    stored: table,
+    path: input.counted[position] ?? "",
+    difference: countedDifference(position),
+    rows: selectNamed(table.rows, table.columns, leaves),
+  }));
+  const recursive = (recursions === null ? [] : recursionRows(recursions)).map(({ table, index, rows }) => ({
+    stored: table,
+    path: input.recursions[index] ?? "",
+    difference: recursionDifference(index),
+    rows,
+  }));
+  const beside = [...counted, ...recursive];
+  const relation = layout.groups?.aggregate ?? layout.rows;
+  if (relation !== null) return { physical: selectNamed(relation, layout.columns, leaves), beside };
+  if (plan === null || own === undefined) return { physical: await statementRows(input), beside };
+  const columns = layout.columns.map((column, index) => ({ ...column, id: plan.output[index] ?? "" }));
+  return { physical: selectNamed(plan.relation, columns, leaves), beside };
+}
+
+/** What the recursions of the view are kept with; null where it has none. */
+function recursionInput(input: ComputeInput): RecursionInput | null {
+  const { plan, layout, name: view } = input.definition;
+  const { session, sources, instants } = input;
+  if (plan === null || layout.recursions === undefined) return null;
+  return { session, view, plan, sources, instants, tables: layout.recursions, paths: input.recursions };
+}
+
+async function statementRows(input: ComputeInput): Promise<string> {
   const { definition, session, sources } = input;
   const { layout } = definition;
-  const relation = layout.groups?.aggregate ?? layout.rows;
-  if (relation !== null) return selectNamed(relation, layout.columns, sources, input.instants);
   const sql = await statementAtHorizon(session, pinnedStatement(definition, input.instants.new), sources);
   // The physical names, which differ from the visible ones where those would hide columns of DuckLake's own.
   const names = layout.columns.map((column) => quoteIdentifier(column.name)).join(", ");
   return `SELECT ${names} FROM (${sql}) AS rows(${names})`;
 }
 
-/** For each table of counted values a SELECT of its rows, as `physicalRows`. */
-export function countedRows({ definition, sources, instants }: ComputeInput): string[] {
-  return (definition.layout.counted ?? []).map(({ rows, columns }) => selectNamed(rows, columns, sources, instants));
-}
-
-function selectNamed(
-  relation: Relation,
-  columns: readonly PhysicalColumn[],
-  sources: ComputeInput["sources"],
-  instants: Instants,
-): string {
+function selectNamed(relation: Relation, columns: readonly PhysicalColumn[], leaves: SourceLeaves): string {
   const names = columns.map((column) => `${quoteIdentifier(column.id)} AS ${quoteIdentifier(column.name)}`);
-  return `SELECT ${names.join(", ")} FROM (\n${renderRelation(relation, new SourceLeaves(sources, instants))}\n)`;
+  return `SELECT ${names.join(", ")} FROM (\n${renderRelation(relation, leaves)}\n)`;
 }
 
 export function statementOf(definition: StoredDefinition): Ast {
@@ -74,19 +111,25 @@ export function namedRows(definition: StoredDefinition, sql: string): string {
 /** Fills DIFFERENCE with all that is wrong in the physical table: what it should hold minus what it holds. */
 export async function computeRecompute(input: ComputeInput): Promise<void> {
   const { layout } = input.definition;
-  await fillDifference(input.session, layout, await physicalRows(input), presentRows(layout, input.table));
-  for (const [index, rows] of countedRows(input).entries()) {
-    const [table, present] = [layout.counted?.[index], input.counted[index]];
-    if (table === undefined || present === undefined) throw new TypeError("every table of counted values has a name");
-    await fillDifference(input.session, table, rows, presentRows(table, present), countedDifference(index));
+  const { physical, beside } = await definedRows(input);
+  await fillDifference(input.session, layout, physical, presentRows(layout, input.table));
+  for (const { stored, path, difference, rows } of beside) {
+    await fillDifference(input.session, stored, rows, presentRows(stored, path), difference);
   }
 }
 
 /** Fills DIFFERENCE from the deltas of the sources. */
 export async function computeIncremental(input: ComputeInput, plan: ViewPlan): Promise<void> {
   const { layout } = input.definition;
-  const context = deltaContext(plan, input.sources, input.instants);
-  const leaves = new SourceLeaves(input.sources, input.instants);
+  const { sources, instants } = input;
+  const recursions = recursionInput(input);
+  const contextOf = (own?: ReadonlyMap<string, OwnRows>): DeltaContext => deltaContext(plan, sources, instants, own);
+  const own = recursions === null ? undefined : await moveRecursions(recursions, contextOf);
+  const context = contextOf(own);
+  const leaves = new SourceLeaves(sources, instants, own);
+  const derived = layout.groups?.aggregate.input ?? layout.candidates?.input ?? layout.rows ?? plan.relation;
+  // Sources of a recursion may change and its rows not, and then there is nothing to read.
+  if (derive(derived, context).length === 0) return noDifference(input);
   if (layout.groups !== null) {
     await foldGroups({ ...input, view: input.definition.name, layout, groups: layout.groups, plan, context, leaves });
     return;
@@ -106,14 +149,30 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
   );
 }
 
+async function noDifference({ session, definition: { layout }, table, counted }: ComputeInput): Promise<void> {
+  const beside = (layout.counted ?? []).map((stored, position) => ({
+    stored,
+    rows: presentRows(stored, counted[position] ?? ""),
+    target: countedDifference(position),
+  }));
+  for (const { stored, rows, target } of [
+    { stored: layout, rows: presentRows(layout, table), target: DIFFERENCE },
+    ...beside,
+  ]) {
+    const none = `SELECT * FROM (${rows}) LIMIT 0`;
+    await fillDifference(session, stored, none, none, target);
+  }
+}
+
 export function deltaContext(
   plan: ViewPlan,
   sources: ReadonlyMap<string, RunSource>,
   instants: Instants,
+  own: ReadonlyMap<string, OwnRows> = new Map(),
 ): DeltaContext {
   return {
     timeMoves: instants.old !== instants.new,
-    changed: (source: string): boolean => (sources.get(source)?.delta ?? null) !== null,
+    changed: (source: string): boolean => ((own.get(source) ?? sources.get(source))?.delta ?? null) !== null,
     ids: new ColumnIds(plan.nextId),
     typeOf: (id: string): string => plan.types[id] ?? "VARCHAR",
   };

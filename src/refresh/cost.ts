@@ -7,7 +7,7 @@ import {
   NO_HISTORY,
   remember,
 } from "../plan/cost.js";
-import { scansOf } from "../plan/relation.js";
+import { sourceScansOf } from "../plan/recursion.js";
 import type { CostResult, Reason } from "../types.js";
 import type { PlannedView, RunContext } from "./plan-run.js";
 
@@ -47,7 +47,7 @@ export async function estimateCosts(run: RunContext, planned: PlannedView): Prom
     const entries = planned.sources[index]?.logged?.read.entries;
     return entries === undefined ? size : { ...size, changed: sum(entries.map((entry) => Number(entry.rows))) };
   });
-  const scans = scansOf(plan.relation).map((scan) =>
+  const scans = sourceScansOf(plan).map((scan) =>
     planned.sources.findIndex((source) => source.defined.name === scan.source),
   );
   const work = {

@@ -8,11 +8,6 @@ import { decode } from "../view/visible.js";
 /** The temporary table with the change of a view's physical rows: their columns, decoded, and the weight. */
 export const DIFFERENCE = "ivm_difference";
 
-/** As DIFFERENCE, for the table of counted values at a position. */
-export function countedDifference(position: number): string {
-  return `${DIFFERENCE}_counted${position + 1}`;
-}
-
 /** The columns of a table that a view keeps: its physical table, or one beside it. */
 export interface Stored {
   readonly columns: readonly PhysicalColumn[];

@@ -1,5 +1,6 @@
 import { affectedKeys } from "../delta/affected-keys.js";
 import type { DeltaContext, Term } from "../delta/contract.js";
+import { storedSource } from "../plan/recursion.js";
 import { atVersion, inputsOf, type Relation, withInputs } from "../plan/relation.js";
 import type { ExplainRead } from "../types.js";
 import type { Layout } from "../view/layout.js";
@@ -18,7 +19,12 @@ function collect(relation: Relation, keys: readonly string[]): ExplainRead[] {
   switch (relation.kind) {
     case "scan":
       return [
-        { source: relation.source, alias: relation.alias, state: relation.version, keys: [...new Set(keys)].sort() },
+        {
+          source: storedSource(relation.source),
+          alias: relation.alias,
+          state: relation.version,
+          keys: [...new Set(keys)].sort(),
+        },
       ];
     case "restrict": {
       const own = relation.pairs.map(([expression]) => expression.sql);

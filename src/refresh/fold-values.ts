@@ -2,8 +2,9 @@ import { WEIGHT } from "../catalog/source-delta.js";
 import type { Session } from "../engine/session.js";
 import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier as q } from "../sql/quote.js";
+import { countedDifference } from "../view/beside.js";
 import type { CountedTable } from "../view/layout.js";
-import { countedDifference, presentRows } from "./difference.js";
+import { presentRows } from "./difference.js";
 import type { TakeColumn } from "./fold-states.js";
 import { tableAltered } from "./stored-table.js";
 

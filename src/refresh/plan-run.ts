@@ -9,7 +9,7 @@ import { sourceLog, sourceOfLog } from "../log/names.js";
 import { type LogState, readLogs } from "../log/registry.js";
 import type { LogRoot } from "../log/root.js";
 import { changesBetween, type LogRead, positionsOf } from "../log/window.js";
-import { readsClock, scansOf } from "../plan/relation.js";
+import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import { sameName } from "../sql/quote.js";
 import type { Reason, RefreshEvent, Strategy } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
@@ -177,7 +177,7 @@ function decide(
     return { strategy: "recompute", reason: { code: "refresh_full", text: "the definition asks for `refresh: full`" } };
   }
   if (definition.plan === null) return { strategy: "recompute", reason: definition.reasons[0] ?? null };
-  if (progress.instant === null && readsClock(definition.plan.relation)) {
+  if (progress.instant === null && planReadsClock(definition.plan)) {
     const text = "the time of the last refresh is not known";
     return { strategy: "recompute", reason: { code: "time_unknown", text } };
   }
@@ -297,7 +297,7 @@ function placeOf(run: RunContext, view: StoredView, defined: DefinedSource): Pla
 export function usedColumns(view: StoredView, source: DefinedSource): readonly string[] {
   const { plan } = view.definition;
   if (plan === null) return source.columns.map((column) => column.name);
-  const scans = scansOf(plan.relation).filter((scan) => scan.source === source.name);
+  const scans = sourceScansOf(plan).filter((scan) => scan.source === source.name);
   return [...new Set(scans.flatMap((scan) => scan.columns.map((column) => column.name)))];
 }
 

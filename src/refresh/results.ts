@@ -1,7 +1,7 @@
 import type { SourceDelta } from "../catalog/source-delta.js";
 import { IvmError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
-import { readsClock, scansOf } from "../plan/relation.js";
+import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import type { ErrorResult, LogResult, SourceResult, ViewResult } from "../types.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import type { PlannedSource, PlannedView } from "./plan-run.js";
@@ -40,8 +40,8 @@ export function countTerms(
   timeMoves: boolean,
 ): ViewResult["terms"] {
   if (plan === null) return NO_TERMS;
-  const scans = scansOf(plan.relation);
-  const clock = readsClock(plan.relation) ? 1 : 0;
+  const scans = sourceScansOf(plan);
+  const clock = planReadsClock(plan) ? 1 : 0;
   const total = scans.length + clock;
   const run = scans.filter((scan) => changed(scan.source)).length + (timeMoves ? clock : 0);
   return { total, run, skipped: total - run };

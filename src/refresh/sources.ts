@@ -48,14 +48,25 @@ function rowsBefore(columns: readonly string[], table: string, delta: string): s
       ${columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`} HAVING sum(${weight}) > 0))`;
 }
 
+/** Rows that a plan reads and that no table of the lake has: each as it stands in FROM, its columns by their own names. */
+export interface OwnRows {
+  readonly old: string;
+  readonly new: string;
+  /** With the column `weight`; null where nothing changed. */
+  readonly delta: string | null;
+}
+
 /** Reads the leaves of plans at the versions of a run. */
 export class SourceLeaves implements LeafRenderer {
   constructor(
     private readonly sources: ReadonlyMap<string, RunSource>,
     private readonly instants: Instants,
+    private readonly own: ReadonlyMap<string, OwnRows> = new Map(),
   ) {}
 
   scan(scan: Scan): string {
+    const own = this.own.get(scan.source);
+    if (own !== undefined) return `SELECT ${list(scan.columns)} FROM ${own[scan.version]}`;
     const source = this.source(scan.source);
     const old = scan.version === "old";
     if (old && source.oldLost && source.delta !== null) {
@@ -72,15 +83,21 @@ export class SourceLeaves implements LeafRenderer {
   }
 
   deltaScan(scan: DeltaScan): string {
-    const source = this.source(scan.source);
-    if (source.delta === null) throw new TypeError(`the unchanged source ${scan.source} has no delta`);
+    const own = this.own.get(scan.source);
+    const delta = own === undefined ? this.deltaTable(scan.source) : own.delta;
+    if (delta === null) throw new TypeError(`the unchanged source ${scan.source} has no delta`);
     const weight = `${quoteIdentifier(WEIGHT)} AS ${quoteIdentifier(scan.weight)}`;
     const columns = scan.columns.map((column) => `${quoteIdentifier(column.name)} AS ${quoteIdentifier(column.id)}`);
-    return `SELECT ${[...columns, weight].join(", ")} FROM ${quotePath(["temp", source.delta])}`;
+    return `SELECT ${[...columns, weight].join(", ")} FROM ${delta}`;
   }
 
   instant(version: Version): string {
     return `CAST(${quoteLiteral(this.instants[version])} AS TIMESTAMP WITH TIME ZONE)`;
+  }
+
+  private deltaTable(name: string): string | null {
+    const { delta } = this.source(name);
+    return delta === null ? null : quotePath(["temp", delta]);
   }
 
   private source(name: string): RunSource {

@@ -1,24 +1,27 @@
 import { IvmError } from "../errors.js";
 import { LogWriter } from "../log/writer.js";
 import { MANY_ROWS } from "../plan/lower-correlated.js";
-import { inputsOf, type Relation, readsClock, scansOf } from "../plan/relation.js";
+import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
+import { inputsOf, type Relation } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Reason, Strategy, ViewResult } from "../types.js";
+import { besideTables } from "../view/beside.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
-import { countedName } from "../view/state.js";
 import { CANDIDATES_EXHAUSTED } from "./candidates.js";
-import { type ComputeInput, computeIncremental, computeRecompute, countedRows, physicalRows } from "./compute.js";
+import { type ComputeInput, computeIncremental, computeRecompute, definedRows } from "./compute.js";
 import { costReason, costResult, estimateCosts } from "./cost.js";
 import { CostWatch, GivenUp } from "./cost-watch.js";
-import { countedDifference, DIFFERENCE } from "./difference.js";
+import { DIFFERENCE } from "./difference.js";
 import { instantsOf, type PlannedView, type RunContext } from "./plan-run.js";
+import { RECURSION_LOST, recursionTables } from "./recursion.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
 import { TABLE_ALTERED } from "./stored-table.js";
 import { ViewDeltas } from "./view-deltas.js";
 import {
+  besidePaths,
   physicalName,
   physicalTable,
   type WriteInput,
@@ -42,6 +45,9 @@ function incrementalFailure(error: unknown): Reason | null {
   if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
     return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
   }
+  if (error.code === RECURSION_LOST) {
+    return { code: RECURSION_LOST, text: "rows went that a recursion may have gone through" };
+  }
   if (error.code === CANDIDATES_EXHAUSTED) {
     return {
       code: CANDIDATES_EXHAUSTED,
@@ -57,7 +63,7 @@ function incrementalFailure(error: unknown): Reason | null {
 
 /** True where the same tables hold what two layouts ask for. */
 function sameTables(one: Layout, other: Layout): boolean {
-  const columns = (layout: Layout) => [layout.columns, ...(layout.counted ?? []).map((table) => table.columns)];
+  const columns = (layout: Layout) => [layout.columns, ...besideTables(layout, "").map((table) => table.columns)];
   return JSON.stringify(columns(one)) === JSON.stringify(columns(other));
 }
 
@@ -149,18 +155,19 @@ export class ViewWork {
 
   private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
     const compute = this.computeInput();
-    const [rows, counted] = [await physicalRows(compute), countedRows(compute)];
+    const { physical, beside } = await definedRows(compute);
     const input = this.writeInput(strategy, reason, NO_TERMS);
     // Rows are computed while they are written.
     this.tellComputing(strategy, []);
-    const written = await writeNew(input, rows, counted, this.planned.view.built);
+    const besideRows = beside.map(({ rows }) => rows);
+    const written = await writeNew(input, physical, besideRows, this.planned.view.built);
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
   }
 
   private changedTerms(plan: ViewPlan): string[] {
-    const scans = scansOf(plan.relation).filter((scan) => this.deltas.changed(scan.source));
+    const scans = sourceScansOf(plan).filter((scan) => this.deltas.changed(scan.source));
     const { instants } = this;
-    const clock = readsClock(plan.relation) && instants.old !== instants.new ? ["now()"] : [];
+    const clock = planReadsClock(plan) && instants.old !== instants.new ? ["now()"] : [];
     return [...scans.map((scan) => scan.alias), ...clock];
   }
 
@@ -200,9 +207,7 @@ export class ViewWork {
       definition,
       sources,
       table: physicalTable(this.context.tables, physical),
-      counted: (definition.layout.counted ?? []).map((_, position) =>
-        physicalTable(this.context.tables, countedName(physical, position)),
-      ),
+      ...besidePaths(this.context.tables, definition.layout, physical),
       instants: this.instants,
     };
   }
@@ -266,8 +271,8 @@ export class ViewWork {
     });
     await this.context.history.extend(this.context.session, written.snapshot);
     await this.deltas.drop();
-    const counted = (view.definition.layout.counted ?? []).map((_, position) => countedDifference(position));
-    for (const difference of [DIFFERENCE, ...counted]) {
+    const beside = besideTables(view.definition.layout, table).map(({ difference }) => difference);
+    for (const difference of [DIFFERENCE, ...beside, ...recursionTables(view.definition.plan)]) {
       await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(difference)}`);
     }
     return {

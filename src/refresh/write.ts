@@ -8,11 +8,12 @@ import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
 import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
+import { besideTables } from "../view/beside.js";
 import type { StoredDefinition } from "../view/definition.js";
 import { isLimited, type Layout } from "../view/layout.js";
-import { type BuiltView, countedName, type Progress, printCursors, type StateTables } from "../view/state.js";
+import { type BuiltView, type Progress, printCursors, type StateTables } from "../view/state.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
-import { countedDifference, DIFFERENCE } from "./difference.js";
+import { DIFFERENCE } from "./difference.js";
 import { applyDifference, createTable, findVictims, type StoredTable } from "./stored-table.js";
 
 const KEPT = "ivm_kept";
@@ -69,6 +70,20 @@ export function physicalName(view: string): string {
   return `data_${view}`;
 }
 
+/** The tables beside a physical table, and those that hold recursions, as they stand in FROM. */
+export function besidePaths(
+  state: StateTables,
+  layout: Layout,
+  physical: string,
+): { counted: readonly string[]; recursions: readonly string[] } {
+  const beside = besideTables(layout, physical).map(({ name }) => physicalTable(state, name));
+  const counted = beside.splice(0, (layout.counted ?? []).length);
+  const recursions = (layout.recursions ?? []).map(
+    (table) => (table.beside ? beside.shift() : undefined) ?? physicalTable(state, physical),
+  );
+  return { counted, recursions };
+}
+
 /** The physical table, and those beside it. */
 function storedTables(input: WriteInput, physical: string, rebuilt: boolean): [StoredTable, ...StoredTable[]] {
   const { state, definition } = input;
@@ -84,24 +99,24 @@ function storedTables(input: WriteInput, physical: string, rebuilt: boolean): [S
     difference: DIFFERENCE,
     victims: "ivm_victims",
   };
-  const beside = (layout.counted ?? []).map((counted, index) => ({
+  const beside = besideTables(layout, physical).map(({ name, columns, keys, difference }, index) => ({
     view,
-    table: physicalTable(state, countedName(physical, index)),
-    columns: counted.columns,
-    keys: keysOf([...(layout.groups?.keys ?? []), counted.id]),
-    difference: countedDifference(index),
-    victims: `ivm_victims_counted${index + 1}`,
+    table: physicalTable(state, name),
+    columns,
+    keys: keysOf(keys),
+    difference,
+    victims: `ivm_victims_beside${index + 1}`,
   }));
   return [main, ...beside];
 }
 
-/** Drops the tables of counted values that the layout does not have any more. */
-async function dropCounted(input: WriteInput, replaced: BuiltView | null): Promise<void> {
+/** Drops the tables beside the physical one that the layout does not have any more. */
+async function dropBeside(input: WriteInput, replaced: BuiltView | null, physical: string): Promise<void> {
   const { session, state, definition } = input;
-  for (const position of (replaced?.layout.counted ?? []).keys()) {
-    if (position < (definition.layout.counted ?? []).length) continue;
-    const name = countedName(replaced?.table ?? "", position);
-    await session.run(`DROP TABLE IF EXISTS ${physicalTable(state, name)}`);
+  if (replaced === null) return;
+  const kept = new Set(besideTables(definition.layout, physical).map(({ name }) => name));
+  for (const { name } of besideTables(replaced.layout, replaced.table)) {
+    if (!kept.has(name)) await session.run(`DROP TABLE IF EXISTS ${physicalTable(state, name)}`);
   }
 }
 
@@ -109,7 +124,7 @@ async function dropCounted(input: WriteInput, replaced: BuiltView | null): Promi
 export async function writeNew(
   input: WriteInput,
   rows: string,
-  counted: readonly string[],
+  besideRows: readonly string[],
   replaced: BuiltView | null,
 ): Promise<Written> {
   const { session, state, definition } = input;
@@ -120,8 +135,8 @@ export async function writeNew(
   return commit(input, async () => {
     const [physical, ...beside] = storedTables(input, name, false);
     await createTable(session, physical, rows);
-    for (const [index, stored] of beside.entries()) await createTable(session, stored, counted[index] ?? "");
-    await dropCounted(input, replaced);
+    for (const [index, stored] of beside.entries()) await createTable(session, stored, besideRows[index] ?? "");
+    await dropBeside(input, replaced, name);
     const counts = await countAgainstKept(input, replaced, table);
     await checkPrimaryKey(input, table, null);
     await logState(input, table);

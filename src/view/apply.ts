@@ -5,9 +5,10 @@ import { ConflictError, DefinitionError } from "../errors.js";
 import type { FunctionCatalog } from "../sql/functions.js";
 import { quotePath, sameName } from "../sql/quote.js";
 import type { DefineAction, DefineOptions, DefineResult, ViewDefinition } from "../types.js";
+import { besideTables } from "./beside.js";
 import type { StoredDefinition } from "./definition.js";
 import { prepareDefinitions } from "./prepare.js";
-import { countedName, type StateTables, type StoredView } from "./state.js";
+import type { StateTables, StoredView } from "./state.js";
 
 interface Change {
   readonly action: DefineAction;
@@ -178,8 +179,8 @@ async function dropView(session: Session, tables: StateTables, schema: string, v
   if (view.built !== null) {
     await session.run(`DROP VIEW IF EXISTS ${quotePath([LAKE_NAME, schema, view.name])}`);
     const { table, layout } = view.built;
-    const counted = (layout.counted ?? []).map((_, position) => countedName(table, position));
-    for (const name of [table, ...counted]) await session.run(`DROP TABLE IF EXISTS ${tables.table(name)}`);
+    const beside = besideTables(layout, table).map(({ name }) => name);
+    for (const name of [table, ...beside]) await session.run(`DROP TABLE IF EXISTS ${tables.table(name)}`);
   }
   await session.run(`DELETE FROM ${tables.table("views")} WHERE name = $1`, [view.name]);
   await session.run(`DELETE FROM ${tables.table("progress")} WHERE view = $1`, [view.name]);

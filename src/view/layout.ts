@@ -12,6 +12,14 @@ import { StateBuilder, type StateOptions } from "./aggregate-states.js";
 import { type Candidates, type Limited, splitAtLimit, storedRows } from "./limited.js";
 import type { TypedColumn, ViewPlan } from "./plan-view.js";
 import {
+  besideRecursions,
+  type OverRecursion,
+  type RecursiveDraft,
+  type RecursiveTable,
+  recursionColumns,
+  splitAtRecursion,
+} from "./recursive.js";
+import {
   both,
   type CountedValue,
   type DraftColumn,
@@ -36,14 +44,16 @@ export interface Layout {
     readonly aggregate: Aggregate;
   } | null;
   /**
-   * Set where the table holds more than the visible rows, which a LIMIT picks when the view is read: gives the
-   * physical rows from the sources. Null where groups are stored, or the visible rows themselves.
+   * Set where the table holds more than the visible rows, which the view picks when it is read, by a LIMIT or from all
+   * rows of a recursion: gives the physical rows from the sources. Null where groups are stored, or the visible rows themselves.
    */
   readonly rows: Relation | null;
   /** Set where `rows` are candidates for a LIMIT. */
   readonly candidates?: Candidates;
   /** Tables beside the physical one, for aggregates of distinct values; layouts of old have none. */
   readonly counted?: readonly CountedTable[];
+  /** Where the rows of recursive common table expressions are; layouts of old have none. */
+  readonly recursions?: readonly RecursiveTable[];
 }
 
 /** How many rows of each group have each value. */
@@ -59,8 +69,9 @@ export interface CountedTable extends CountedValue {
 const DATA_SOURCE = "data";
 
 /** A layout without storage types, which need a connection to be found. */
-export interface LayoutDraft extends Omit<Layout, "columns" | "counted"> {
+export interface LayoutDraft extends Omit<Layout, "columns" | "counted" | "recursions"> {
   readonly columns: readonly DraftColumn[];
+  readonly recursions?: readonly RecursiveDraft[];
   readonly counted?: readonly (Omit<CountedTable, "columns"> & { readonly columns: readonly DraftColumn[] })[];
 }
 
@@ -80,7 +91,40 @@ export function layoutOf(
   const top = peel(plan.relation);
   if (top !== undefined) return groupLayout(plan, top, visible, options);
   const limited = splitAtLimit(plan.relation);
-  return limited === undefined ? bagLayout(visible) : limitLayout(plan, limited, visible);
+  if (limited !== undefined) return limitLayout(plan, limited, visible);
+  const recursion = splitAtRecursion(plan.relation);
+  if (recursion !== undefined) return recursionLayout(plan, recursion, visible);
+  return { ...bagLayout(visible), ...recursionsBeside(plan) };
+}
+
+function recursionsBeside(plan: ViewPlan, own?: RecursiveDraft): Pick<LayoutDraft, "recursions"> {
+  const recursions = [...(own === undefined ? [] : [own]), ...besideRecursions(plan, own?.source)];
+  // Without any the layout is what it always was, and so is its fingerprint.
+  return recursions.length === 0 ? {} : { recursions };
+}
+
+/** All rows of the recursion are kept with all their columns, as its next steps need them; the view shows some of them. */
+function recursionLayout(plan: ViewPlan, { scan, above }: OverRecursion, visible: readonly TypedColumn[]): LayoutDraft {
+  const shown = shownNames(plan, visible, scan);
+  const recursion = recursionColumns(plan, scan.source);
+  const names = plan.recursions?.find(({ source }) => source === scan.source)?.columns ?? [];
+  const read = names.map((name, index) => ({
+    id: scan.columns.find((column) => column.name === name)?.id ?? recursion[index]?.id ?? "",
+    name,
+  }));
+  const columns = read.map(({ id }, index) => ({
+    id,
+    name: storedName(shown.get(id) ?? `${HELPER_PREFIX}column${index + 1}`),
+    type: recursion[index]?.type ?? "VARCHAR",
+  }));
+  return {
+    columns,
+    visible: above(dataScan(columns)),
+    output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
+    groups: null,
+    rows: { ...scan, columns: read },
+    ...recursionsBeside(plan, { source: scan.source, columns, beside: false }),
+  };
 }
 
 /** All rows are kept, or, where nothing has grouped them, the first ones; the user-facing view sorts and picks. */
@@ -97,6 +141,7 @@ function limitLayout(plan: ViewPlan, limited: Limited, visible: readonly TypedCo
     output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
     groups: null,
     ...storedRows(limited),
+    ...recursionsBeside(plan),
   };
 }
 
@@ -141,6 +186,7 @@ function groupLayout(plan: ViewPlan, top: Top, visible: readonly TypedColumn[], 
     groups: { keys, states: table.states, aggregate: { ...aggregate, calls: table.calls } },
     rows: null,
     counted: states.distinct.map((value) => countedTable(plan, aggregate, value)),
+    ...recursionsBeside(plan),
   };
 }
 

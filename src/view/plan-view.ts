@@ -2,6 +2,7 @@ import type { Session } from "../engine/session.js";
 import { IvmError } from "../errors.js";
 import { Lowering } from "../plan/lower.js";
 import { prune } from "../plan/prune.js";
+import { type Recursion, type RowsOf, usedRecursions } from "../plan/recursion.js";
 import {
   type Aggregate,
   type ColumnId,
@@ -33,6 +34,8 @@ export interface ViewPlan {
   /** The ids of the visible columns, in their order. */
   readonly output: readonly ColumnId[];
   readonly types: Readonly<Record<ColumnId, string>>;
+  /** Recursive common table expressions, each after those that it reads; plans of old have none. */
+  readonly recursions?: readonly Recursion[];
   /** Where the numbering of new column ids goes on. */
   readonly nextId: number;
 }
@@ -54,12 +57,15 @@ export async function planView(
     const query = lowering.query(child(statement, "node"), new Map());
     const output = query.columns.map((column) => column.id);
     await print(session, lowering);
-    // Through JSON: the printed text is copied in, and the plan is proved to be plain data.
-    const printed = JSON.parse(JSON.stringify(query.relation)) as Relation;
-    const pruned = prune(placeTime(printed), new Set(output));
-    const typed = await annotate(session, numberScans(pruned), columnsOf);
-    checkTypes(output, typed.types, expected);
-    return { plan: { ...typed, output, nextId: lowering.ids.position } };
+    const pruned = tidy(query.relation, output);
+    const recursions = usedRecursions(pruned, [...lowering.recursions.values()].map(tidyRecursion));
+    const plan = numberScans(pruned, recursions);
+    const types: Types = {};
+    const typedRecursions = await annotateRecursions(session, plan.recursions, types, columnsOf);
+    const relation = await annotate(session, plan.relation, types, withRecursions(plan.recursions, types, columnsOf));
+    checkTypes(output, types, expected);
+    const shared = { output, types, nextId: lowering.ids.position };
+    return { plan: { relation, ...shared, ...(recursions.length === 0 ? {} : { recursions: typedRecursions }) } };
   } catch (error) {
     if (error instanceof Unsupported) return { plan: null, reason: error.reason };
     // DuckDB ran the definition itself, so a plan that it refuses is wrong, and the definition is left to DuckDB.
@@ -85,8 +91,23 @@ async function print(session: Session, lowering: Lowering): Promise<void> {
   }
 }
 
+/** The relation without what it does not need. Through JSON: the printed text is copied in, and it is proved to be plain data. */
+function tidy(relation: Relation, output: readonly ColumnId[]): Relation {
+  const printed = JSON.parse(JSON.stringify(relation)) as Relation;
+  return prune(placeTime(printed), new Set(output));
+}
+
+/** A recursion needs all its columns, since they make its rows different. */
+function tidyRecursion(recursion: Recursion): Recursion {
+  const tidied = ({ relation, output }: RowsOf): RowsOf => ({ relation: tidy(relation, output), output });
+  return { ...recursion, anchor: tidied(recursion.anchor), step: tidied(recursion.step) };
+}
+
 /** Numbers the scans anew from 1, in the order of the plan. */
-function numberScans(relation: Relation): Relation {
+function numberScans(
+  relation: Relation,
+  recursions: readonly Recursion[],
+): { relation: Relation; recursions: readonly Recursion[] } {
   let next = 0;
   const number = (node: Relation): Relation => {
     if (node.kind === "scan") {
@@ -95,7 +116,67 @@ function numberScans(relation: Relation): Relation {
     }
     return withInputs(node, inputsOf(node).map(number));
   };
-  return number(relation);
+  const numbered = (rows: RowsOf): RowsOf => ({ ...rows, relation: number(rows.relation) });
+  return {
+    relation: number(relation),
+    recursions: recursions.map((recursion) => ({
+      ...recursion,
+      anchor: numbered(recursion.anchor),
+      step: numbered(recursion.step),
+    })),
+  };
+}
+
+type Types = Record<ColumnId, string>;
+
+/** The columns of tables, and of recursions whose anchors have types by now. */
+function withRecursions(
+  recursions: readonly Recursion[],
+  types: Readonly<Types>,
+  columnsOf: SourceColumnTypes,
+): SourceColumnTypes {
+  return (source) => {
+    const recursion = recursions.find((candidate) => [candidate.source, candidate.iteration].includes(source));
+    if (recursion === undefined) return columnsOf(source);
+    const ids = recursion.anchor.output;
+    return recursion.columns.map((name, index) => ({ name, type: types[ids[index] ?? ""] ?? "VARCHAR" }));
+  };
+}
+
+/** As `annotate`. The rows of a step are cast to the types of the anchor, as DuckDB does. */
+async function annotateRecursions(
+  session: Session,
+  recursions: readonly Recursion[],
+  types: Types,
+  tables: SourceColumnTypes,
+): Promise<readonly Recursion[]> {
+  const columnsOf = withRecursions(recursions, types, tables);
+  const typed: Recursion[] = [];
+  for (const recursion of recursions) {
+    const anchor = await annotate(session, recursion.anchor.relation, types, columnsOf);
+    const step = await annotate(session, recursion.step.relation, types, columnsOf);
+    const { output } = recursion.step;
+    const target = recursion.anchor.output.map((id) => types[id] ?? "VARCHAR");
+    typed.push({
+      ...recursion,
+      anchor: { ...recursion.anchor, relation: anchor },
+      step: castRows({ relation: step, output }, target, types),
+    });
+  }
+  return typed;
+}
+
+function castRows(rows: RowsOf, target: readonly string[], types: Types): RowsOf {
+  if (rows.output.every((id, index) => types[id] === target[index])) return rows;
+  const columns = rows.output.map((id, index) => {
+    const cast = { id: `${id}.cast`, sql: `CAST(${columnExpression(id).sql} AS ${target[index]})` };
+    types[cast.id] = target[index] ?? "VARCHAR";
+    return { id: cast.id, expression: { sql: cast.sql, columns: [id] } };
+  });
+  return {
+    relation: { kind: "project", input: rows.relation, columns },
+    output: columns.map((column) => column.id),
+  };
 }
 
 /**
@@ -105,9 +186,9 @@ function numberScans(relation: Relation): Relation {
 async function annotate(
   session: Session,
   root: Relation,
+  types: Types,
   columnsOf: SourceColumnTypes,
-): Promise<{ relation: Relation; types: Record<ColumnId, string> }> {
-  const types: Record<ColumnId, string> = {};
+): Promise<Relation> {
   const visit = async (node: Relation): Promise<Relation> => {
     if (node.kind === "scan") {
       const columns = columnsOf(node.source);
@@ -129,12 +210,11 @@ async function annotate(
     if (typed.kind === "aggregate") await annotateArguments(session, typed, types);
     return typed.kind === "union-all" ? castBranches(typed, types) : typed;
   };
-  const relation = await visit(root);
-  return { relation, types };
+  return visit(root);
 }
 
 /** The types of each aggregate's arguments, under the keys that `argumentKey` gives. */
-async function annotateArguments(session: Session, node: Aggregate, types: Record<ColumnId, string>): Promise<void> {
+async function annotateArguments(session: Session, node: Aggregate, types: Types): Promise<void> {
   const columns = node.calls.flatMap((call) =>
     call.arguments.map((argument, index) => ({ id: argumentKey(call.id, index), expression: argument })),
   );

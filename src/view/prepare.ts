@@ -16,6 +16,7 @@ import type { DefinedSource, StoredDefinition } from "./definition.js";
 import { bagLayout, type Layout, type LayoutDraft, layoutOf } from "./layout.js";
 import { limitsRows } from "./limited.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
+import { recursionColumns } from "./recursive.js";
 import { settleOrder } from "./settle.js";
 import { type DraftColumn, HELPER_PREFIX, type PhysicalColumn } from "./states.js";
 import { storageTypes } from "./storage-types.js";
@@ -186,11 +187,8 @@ async function planOf(
   columns: readonly TypedColumn[],
 ): Promise<{ plan: ViewPlan | null; reasons: readonly Reason[] }> {
   const result = await planView(context.session, statement, context.functions, columnsOf, columns);
-  if (result.plan !== null && !limitsRows(result.plan.relation)) return { plan: result.plan, reasons: [] };
-  const reason =
-    result.plan === null
-      ? result.reason
-      : { code: "limit", text: "a LIMIT of this form over rows that are not grouped has no incremental rule" };
+  const reason = result.plan === null ? result.reason : await unkept(context.session, result.plan);
+  if (reason === null) return { plan: result.plan, reasons: [] };
   if (definition.refresh === "incremental") {
     throw new DefinitionError(
       "not_incremental",
@@ -202,6 +200,20 @@ async function planOf(
     );
   }
   return { plan: null, reasons: [reason] };
+}
+
+/** Why a plan can't be kept up to date with what the lake can hold; null where it can. */
+async function unkept(session: Session, plan: ViewPlan): Promise<Reason | null> {
+  if (limitsRows(plan.relation)) {
+    return { code: "limit", text: "a LIMIT of this form over rows that are not grouped has no incremental rule" };
+  }
+  for (const { name, source } of plan.recursions ?? []) {
+    const { refused } = await store(session, recursionColumns(plan, source));
+    if (refused === null) continue;
+    const text = `the rows of the recursive common table expression ${name} can't be stored: the lake has no ${refused.type}`;
+    return { code: "recursive_type", text };
+  }
+  return null;
 }
 
 /**
@@ -331,7 +343,14 @@ async function layOut(
     if (stored.refused !== null) return layOut(session, plan, columns, { ...options, countDistinct: false }, origin);
     counted.push({ ...table, columns: stored.columns });
   }
-  return { ...preferred, columns: await required(session, preferred, origin), counted };
+  const stored = await required(session, preferred, origin);
+  const { recursions: drafts, ...rest } = preferred;
+  if (drafts === undefined) return { ...rest, columns: stored, counted };
+  const recursions = [];
+  for (const table of drafts) {
+    recursions.push({ ...table, columns: table.beside ? (await store(session, table.columns)).columns : stored });
+  }
+  return { ...rest, columns: stored, counted, recursions };
 }
 
 /** @throws DefinitionError `type_refused`. */

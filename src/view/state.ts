@@ -14,11 +14,6 @@ export interface BuiltView {
   readonly table: string;
 }
 
-/** The table of counted values at a position, beside a physical table of this name. */
-export function countedName(physical: string, position: number): string {
-  return `counted${position + 1}_${physical}`;
-}
-
 export interface StoredView {
   readonly name: string;
   /** What was applied last and is refreshed from now on. */

@@ -208,9 +208,15 @@ const FORMS: readonly Form[] = [
     page: "pivot.md",
   },
   {
-    form: "recursive common table expressions",
-    operator: /^recursi/,
+    form: "recursive common table expressions with `UNION`, linear",
+    operator: /^recursion$/,
     examples: ["WITH RECURSIVE r AS (SELECT a FROM t UNION SELECT u.c FROM u JOIN r ON u.a = r.a) SELECT a FROM r"],
+    page: "recursion.md",
+  },
+  {
+    form: "recursive common table expressions with `UNION ALL`",
+    examples: ["WITH RECURSIVE r AS (SELECT a FROM t UNION ALL SELECT u.c FROM u JOIN r ON u.a = r.a) SELECT a FROM r"],
+    page: "recursion.md",
   },
   { form: "`POSITIONAL` joins", examples: ["SELECT t.b, u.c FROM t POSITIONAL JOIN u"] },
   {

@@ -87,7 +87,10 @@ describe("the form of plans", () => {
 
 describe("forms without a rule are told by a reason", () => {
   test.each([
-    ["recursive_cte", "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r"],
+    [
+      "recursive_union_all",
+      "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r",
+    ],
     ["asof_join", "SELECT t.a FROM t ASOF RIGHT JOIN u ON t.a = u.a AND t.b >= u.c"],
     ["asof_join", "SELECT * FROM u ASOF LEFT JOIN (SELECT DISTINCT a, c FROM w) x USING (a, c)"],
     ["asof_join", "SELECT t.a FROM t ASOF SEMI JOIN u ON t.a = u.a AND t.b >= u.c"],

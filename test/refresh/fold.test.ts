@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { WEIGHT } from "../../src/catalog/source-delta.js";
 import { derive } from "../../src/delta/derive.js";
 import { atVersion, type Relation } from "../../src/plan/relation.js";
-import { countedDifference, DIFFERENCE, presentRows } from "../../src/refresh/difference.js";
+import { DIFFERENCE, presentRows } from "../../src/refresh/difference.js";
 import { foldGroups } from "../../src/refresh/fold.js";
 import { renderRelation } from "../../src/render/relation.js";
 import { quoteIdentifier } from "../../src/sql/quote.js";
+import { countedDifference } from "../../src/view/beside.js";
 import { type Layout, layoutOf } from "../../src/view/layout.js";
 import type { ViewPlan } from "../../src/view/plan-view.js";
 import type { DraftColumn, PhysicalColumn } from "../../src/view/states.js";
@@ -28,6 +29,7 @@ async function prepare(world: World, name: string, query: string, foldFloats = f
   const draft = layoutOf(plan, await world.describe(query), { countDistinct: true, foldFloats });
   const layout = {
     ...draft,
+    recursions: [],
     columns: await stored(world, draft.columns),
     counted: await Promise.all(
       (draft.counted ?? []).map(async (table) => ({ ...table, columns: await stored(world, table.columns) })),
