@@ -9,6 +9,7 @@ import { dryRunOption, toSnapshotOption } from "./options.js";
 interface CommandOptions {
   readonly toSnapshot?: bigint;
   readonly dryRun?: boolean;
+  readonly upstream: boolean;
 }
 
 export function registerRefresh(program: Command, context: CliContext): void {
@@ -17,6 +18,7 @@ export function registerRefresh(program: Command, context: CliContext): void {
     .description("bring views up to date, with everything they read")
     .argument("[view...]", "the views; all where none is named")
     .addOption(toSnapshotOption())
+    .option("--no-upstream", "refresh the named views alone; those they read must stand at the snapshot already")
     .addOption(dryRunOption())
     .action((views: string[], options: CommandOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {

@@ -7,6 +7,12 @@ export function upstreamOf(view: StoredView): readonly string[] {
   return view.definition.sources.filter((source) => source.kind === "view").map((source) => source.table);
 }
 
+/** The asked views alone (all where none are named), each after what it reads of them. @throws ConfigError `view_unknown`. */
+export function selectAlone(views: readonly StoredView[], asked: readonly string[] | undefined): StoredView[] {
+  const selected = selectViews(views, asked);
+  return asked === undefined ? selected : selected.filter((view) => asked.some((name) => sameName(name, view.name)));
+}
+
 /**
  * The asked views (all where none are named) and everything they read, each after what it reads.
  * @throws ConfigError `view_unknown`.

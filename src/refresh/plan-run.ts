@@ -41,6 +41,8 @@ export interface RunContext {
   readonly shared: SharedDeltas;
   /** In a dry run: the views that the run would move, by lower-case name. */
   readonly moving: Set<string>;
+  /** The views that stand at the horizon without having been moved by this run, by lower-case name. */
+  readonly standing: Set<string>;
   /** Tells the caller how far the run is. */
   readonly notify: Notify<RefreshEvent>;
 }
@@ -63,6 +65,18 @@ export async function startRun(
   }
 }
 
+/**
+ * Definitions and progress at the snapshot that views will be read at: a view that another run moves between the two
+ * would be taken for standing where its rows do not stand yet.
+ */
+async function readState(session: Session, engine: Engine, tables: StateTables, present: bigint): Promise<State> {
+  if (engine.readsTogether || !(await tables.exists(session))) return tables.read(session);
+  const existed = await tableAt(session, engine, { schema: tables.schema, table: "progress" }, present);
+  return existed === undefined
+    ? { layout: 0, views: [], progress: new Map(), cursors: [] }
+    : tables.read(session, present);
+}
+
 async function readRun(
   session: Session,
   engine: Engine,
@@ -74,7 +88,7 @@ async function readRun(
   const horizon = toSnapshot ?? present;
   if (toSnapshot !== undefined) await requireSnapshot(session, engine, toSnapshot);
   const instant = await commitTime(session, engine, horizon);
-  const state = await tables.read(session);
+  const state = await readState(session, engine, tables, present);
   const hasLogs = logs !== undefined && state.layout >= LAYOUT_WITH_LOGS;
   const logStates = hasLogs ? await readLogs(session, tables) : new Map<string, LogState>();
   // The logs of base tables go on from where they ended.
@@ -97,6 +111,7 @@ async function readRun(
     moved: new Map(),
     shared: new SharedDeltas(),
     moving: new Set(),
+    standing: new Set(),
     notify: () => undefined,
   };
 }

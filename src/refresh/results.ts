@@ -4,6 +4,7 @@ import type { LogWriter } from "../log/writer.js";
 import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import type { ErrorResult, LogResult, SourceResult, ViewResult } from "../types.js";
 import type { ViewPlan } from "../view/plan-view.js";
+import { upstreamOf } from "./order.js";
 import type { PlannedSource, PlannedView } from "./plan-run.js";
 
 export function errorResult(error: unknown): ErrorResult {
@@ -19,12 +20,13 @@ export function errorResult(error: unknown): ErrorResult {
   };
 }
 
-export function failure(view: string, error: unknown, elapsedMs: number): ViewResult {
+export function failure(view: string, upstream: readonly string[], error: unknown, elapsedMs: number): ViewResult {
   return {
     view,
     status: "failed",
     strategy: null,
     reason: null,
+    upstream,
     sources: [],
     terms: NO_TERMS,
     rows: { inserted: 0n, deleted: 0n },
@@ -55,6 +57,7 @@ export function unchanged(planned: PlannedView): ViewResult {
     status: "unchanged",
     strategy: null,
     reason: null,
+    upstream: upstreamOf(planned.view),
     sources: planned.sources.map((source) => sourceResult(source, null)),
     terms: countTerms(planned.view.definition.plan, () => false, false),
     rows: { inserted: 0n, deleted: 0n },

@@ -12,12 +12,13 @@ import type { RefreshOptions, RefreshResult, ViewResult } from "../types.js";
 import { isLimited } from "../view/layout.js";
 import type { StoredView } from "../view/state.js";
 import { statementOf } from "./compute.js";
-import { selectViews, upstreamOf } from "./order.js";
+import { selectAlone, selectViews, upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { recordFailures } from "./record-failures.js";
 import { recordSources } from "./record-sources.js";
 import { dryResult, errorResult, failure, unchanged } from "./results.js";
 import { tidyStateTables } from "./upkeep.js";
+import { requireUpstream } from "./upstream.js";
 import { ViewWork } from "./view-work.js";
 
 /** Brings the selected views, in order, to the run's horizon. */
@@ -31,11 +32,12 @@ export async function runRefresh(begin: () => Promise<RunContext>, options: Refr
     run = await recorded(start, run, run.logs, runId, options);
   }
   const { horizon } = run;
-  const views = selectViews(run.state.views, options.views);
+  const views = selectedViews(run, options);
   const results: ViewResult[] = [];
   const failed = new Set<string>();
   notify({ kind: "run_started", runId, horizon, views: views.map((view) => view.name) });
-  for (const [index, { name }] of views.entries()) {
+  for (const [index, selected] of views.entries()) {
+    const { name } = selected;
     const began = performance.now();
     const position = { number: index + 1, of: views.length };
     notify({ kind: "view_started", view: name, position });
@@ -58,7 +60,7 @@ export async function runRefresh(begin: () => Promise<RunContext>, options: Refr
     } catch (error) {
       run.session.checkSignal();
       failed.add(name.toLowerCase());
-      result = failure(name, error, performance.now() - began);
+      result = failure(name, upstreamOf(selected), error, performance.now() - began);
     }
     results.push(result);
     notify({ kind: "view_finished", view: name, position, result });
@@ -86,6 +88,11 @@ export async function runRefresh(begin: () => Promise<RunContext>, options: Refr
   return result;
 }
 
+function selectedViews(run: RunContext, options: RefreshOptions): StoredView[] {
+  const select = options.upstream === false ? selectAlone : selectViews;
+  return select(run.state.views, options.views);
+}
+
 /** Records what changed in base tables, and takes note of it. */
 async function recorded(
   start: () => Promise<RunContext>,
@@ -97,7 +104,7 @@ async function recorded(
   const record = async (attempt: number): Promise<RunContext> => {
     const { horizon } = run;
     const present = attempt === 1 ? run : { ...(await start()), horizon };
-    const views = selectViews(present.state.views, options.views);
+    const views = selectedViews(present, options);
     await recordSources(present, root, runId, () => anyMoves(present, views));
     return { ...present, logStates: await readLogs(present.session, present.tables) };
   };
@@ -152,6 +159,7 @@ async function refreshView(run: RunContext, view: StoredView, runId: string, dry
 
 async function planAndWork(run: RunContext, view: StoredView, runId: string, dryRun: boolean): Promise<ViewResult> {
   const startedAt = performance.now();
+  await requireUpstream(run, view);
   const planned = await planViewRun(run, view);
   const instants = instantsOf(run, planned.progress);
   const timeMoves = instants.old !== instants.new;
@@ -165,6 +173,7 @@ async function planAndWork(run: RunContext, view: StoredView, runId: string, dry
     // A cursor whose snapshot was expired would cost a recompute at the next change; while nothing changed it can move.
     if (!dryRun && (lacksLog(run, planned) || (await hasExpiredCursor(run, planned))))
       await new ViewWork(run, planned, runId, startedAt).moveCursors();
+    run.standing.add(view.name.toLowerCase());
     return unchanged(planned);
   }
   if (dryRun) {

@@ -13,6 +13,7 @@ import { type ComputeInput, computeIncremental, computeRecompute, definedRows } 
 import { costReason, costResult, estimateCosts } from "./cost.js";
 import { CostWatch, GivenUp } from "./cost-watch.js";
 import { DIFFERENCE } from "./difference.js";
+import { upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, type RunContext } from "./plan-run.js";
 import { RECURSION_LOST, recursionTables } from "./recursion.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
@@ -280,6 +281,7 @@ export class ViewWork {
       status: "refreshed",
       strategy,
       reason,
+      upstream: upstreamOf(view),
       sources: sources.map((source) => sourceResult(source, this.deltas.of(source.defined.name) ?? null)),
       terms,
       rows: { inserted: written.inserted, deleted: written.deleted },

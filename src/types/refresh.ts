@@ -41,6 +41,8 @@ export interface ViewResult {
   /** Null for unchanged and failed views. */
   readonly strategy: Strategy | null;
   readonly reason: Reason | null;
+  /** The views that it reads itself. They come before it in the result, where they are in it. */
+  readonly upstream: readonly string[];
   readonly sources: readonly SourceResult[];
   readonly terms: { readonly total: number; readonly run: number; readonly skipped: number };
   readonly rows: { readonly inserted: bigint; readonly deleted: bigint };
@@ -63,6 +65,11 @@ export interface RefreshResult {
 export interface RefreshOptions extends CallOptions, ProgressOptions<RefreshEvent> {
   /** Views to refresh, with everything they read; all views where left out. */
   readonly views?: readonly string[];
+  /**
+   * With false only the named views are refreshed, and the views that they read must stand at the horizon already: so
+   * several processes can do the parts of one run, each in its turn. Default true.
+   */
+  readonly upstream?: boolean;
   /** The horizon; the newest snapshot where left out. */
   readonly toSnapshot?: bigint;
   /** Find out what would be done and do nothing. */

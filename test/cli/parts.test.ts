@@ -69,6 +69,7 @@ describe("a refresh's exit code", () => {
       status: error === null ? "refreshed" : "failed",
       strategy: null,
       reason: null,
+      upstream: [],
       sources: [],
       terms: { total: 0, run: 0, skipped: 0 },
       rows: { inserted: 0n, deleted: 0n },
