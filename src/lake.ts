@@ -3,6 +3,7 @@ import { interrupted, orAborted } from "./engine/interrupt.js";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
+import { sparingMemory } from "./engine/sparing.js";
 import { InterruptedError } from "./errors.js";
 import { type IngestRequest, ingest, ingestRequest } from "./ingest/ingest.js";
 import { addConsumer, commitConsumer, removeConsumer } from "./log/consumers.js";
@@ -318,7 +319,8 @@ export class Lake implements AsyncDisposable {
   }
 
   private retrying<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    return retryConflicts(work, () => this.engine.reattach(session), session.signal);
+    const sparing = (): Promise<Result> => sparingMemory(session, work);
+    return retryConflicts(sparing, () => this.engine.reattach(session), session.signal);
   }
 
   private exclusive<Result>(

@@ -1,5 +1,6 @@
 import { LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
+import { createFromRows } from "../engine/sparing.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { DeltaMethod, Reason } from "../types.js";
@@ -74,9 +75,7 @@ export async function loadDifference(
   const list = columns.map((column) => `${quoteIdentifier(column)}, `).join("");
   const weight = quoteIdentifier(WEIGHT);
   const rows = `SELECT ${list}1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}-1 FROM (${before})`;
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${consolidatedSelect(columns, rows)}`,
-  );
+  await createFromRows(session, target, rows, (from) => consolidatedSelect(columns, from));
   return session.row(
     `SELECT (SELECT count(*) FROM ${quotePath(["temp", target])}) AS rows, (SELECT count(*) FROM (${after})) AS "sourceRows"`,
   );
@@ -97,7 +96,7 @@ async function result(
 async function fill(session: Session, request: SourceDeltaRequest, rows: string): Promise<bigint> {
   const target = quotePath(["temp", request.target]);
   // Consolidated before it is used: a row that was written and removed within the window is no change.
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${target} AS ${consolidatedSelect(request.columns, rows)}`);
+  await createFromRows(session, request.target, rows, (from) => consolidatedSelect(request.columns, from));
   const sum = await session.row<{ total: bigint | null }>(
     `SELECT CAST(sum(${quoteIdentifier(WEIGHT)}) AS BIGINT) AS total FROM ${target}`,
   );

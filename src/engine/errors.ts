@@ -17,6 +17,9 @@ export function engineError(error: unknown, redact: (text: string) => string): I
 /** DuckLake keeps a picture of the catalog that only a new attachment corrects (ducklake issue 1305). */
 export const STALE_CATALOG = "catalog_stale";
 
+/** The memory limit was reached. */
+export const OUT_OF_MEMORY = "out_of_memory";
+
 type Make = (message: string, cause: Error) => IvmError;
 
 const KINDS: readonly (readonly [RegExp, Make])[] = [
@@ -86,6 +89,23 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
       new LakeError("storage_unreachable", `The object storage can't be reached. ${message}`, {
         cause,
         hint: "Check the S3 endpoint, and that its server is up.",
+      }),
+  ],
+  [
+    /No space left on device|Disk quota exceeded/i,
+    (message, cause) =>
+      new EngineError("disk_full", `A disk is full. ${message}`, {
+        cause,
+        hint: "Make room where the message says, or name another `engine.temp_directory`, then run the same command again.",
+      }),
+  ],
+  [
+    /^Out of Memory Error/i,
+    (message, cause) =>
+      // What follows are hints for those who write SQL themselves.
+      new EngineError(OUT_OF_MEMORY, `DuckDB's memory limit was reached. ${message.split("\n")[0]}`, {
+        cause,
+        hint: "Raise `engine.memory_limit`, lower `engine.threads`, or name an `engine.temp_directory` with more room.",
       }),
   ],
   [

@@ -19,6 +19,8 @@ export type Parameter = string | number | bigint | boolean | null | readonly str
 export class Session {
   /** Statements sent so far; for tests and benchmarks that count round trips. */
   statements = 0;
+  /** True where steps keep their rows in temporary tables, because the memory did not do without (see sparing.ts). */
+  sparing = false;
   private reading = false;
   private heedsSignal = true;
   private readonly answers = new Map<string, Promise<unknown>>();

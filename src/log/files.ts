@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import pLimit from "p-limit";
 import type { Session } from "../engine/session.js";
+import { createFromRows } from "../engine/sparing.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import { baseName, logFolder, segmentName } from "./names.js";
@@ -52,9 +53,7 @@ export interface ConsolidatedCounts {
  * columns and the weight; equal rows are summed and those that cancel out dropped.
  */
 export async function consolidate(session: Session, schema: LogSchema, rows: string): Promise<ConsolidatedCounts> {
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(ROWS)} AS ${consolidatedRows(schema, `\n${rows}\n`)}`,
-  );
+  await createFromRows(session, ROWS, `\n${rows}\n`, (from) => consolidatedRows(schema, from));
   const weight = quoteIdentifier(schema.weight);
   return session.row<ConsolidatedCounts>(`
     SELECT count(*) AS "rows", CAST(coalesce(sum(${weight}) FILTER (WHERE ${weight} > 0), 0) AS BIGINT) AS inserted,

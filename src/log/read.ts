@@ -1,5 +1,6 @@
 import { consolidatedSelect } from "../catalog/source-delta.js";
 import type { Session } from "../engine/session.js";
+import { createFromRows } from "../engine/sparing.js";
 import { ConfigError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, typedNulls } from "../sql/quote.js";
 import type { LogEntry } from "./registry.js";
@@ -55,8 +56,8 @@ export async function loadLoggedDelta(
 ): Promise<bigint> {
   const stored = storedRows(store, schema, read.entries);
   const decoded = `SELECT ${decodedColumns(schema)}, ${quoteIdentifier(schema.weight)} FROM (${stored})`;
-  const select = consolidatedSelect(columns, decoded, { from: schema.weight, to: weight });
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS ${select}`);
+  const names = { from: schema.weight, to: weight };
+  await createFromRows(session, target, decoded, (rows) => consolidatedSelect(columns, rows, names));
   return (await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(target)}`)).n;
 }
 

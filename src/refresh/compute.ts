@@ -3,8 +3,9 @@ import { WEIGHT } from "../catalog/source-delta.js";
 import type { DeltaContext } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import type { Session } from "../engine/session.js";
+import { createFromRows } from "../engine/sparing.js";
 import { ColumnIds, type Relation } from "../plan/relation.js";
-import { renderConsolidated, renderRelation } from "../render/relation.js";
+import { consolidated, renderRelation, renderTerms } from "../render/relation.js";
 import type { Ast } from "../sql/ast.js";
 import { parseJson } from "../sql/json.js";
 import { quoteIdentifier } from "../sql/quote.js";
@@ -140,12 +141,16 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
     return;
   }
   const ids = layout.rows === null ? plan.output : layout.columns.map((column) => column.id);
-  const sql = renderConsolidated(derive(layout.rows ?? plan.relation, context), ids, leaves);
+  const rows = renderTerms(derive(layout.rows ?? plan.relation, context), ids, leaves);
   const columns = layout.columns.map(
     (column, index) => `${quoteIdentifier(ids[index] ?? "")} AS ${quoteIdentifier(column.name)}`,
   );
-  await input.session.run(
-    `CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(DIFFERENCE)} AS SELECT ${columns.join(", ")}, "weight" AS ${quoteIdentifier(WEIGHT)} FROM (\n${sql}\n)`,
+  const names = [...columns, `"weight" AS ${quoteIdentifier(WEIGHT)}`].join(", ");
+  await createFromRows(
+    input.session,
+    DIFFERENCE,
+    rows,
+    (from) => `SELECT ${names} FROM (\n${consolidated(ids, from)}\n)`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { consolidatedSelect, WEIGHT } from "../catalog/source-delta.js";
 
 import type { Session } from "../engine/session.js";
+import { createFromRows } from "../engine/sparing.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { PhysicalColumn } from "../view/states.js";
 import { decode } from "../view/visible.js";
@@ -31,5 +32,5 @@ export async function fillDifference(
   const weight = quoteIdentifier(WEIGHT);
   const list = names.map(quoteIdentifier).join(", ");
   const rows = `SELECT ${list}, 1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}, -1 FROM (${before})`;
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS ${consolidatedSelect(names, rows)}`);
+  await createFromRows(session, target, rows, (from) => consolidatedSelect(names, from));
 }

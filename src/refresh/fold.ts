@@ -2,8 +2,9 @@ import type { DeltaContext } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import { restrictTo } from "../delta/restrict.js";
 import type { Session } from "../engine/session.js";
+import { createFromRows } from "../engine/sparing.js";
 import { type ColumnId, type Expression, keepColumns, type NamedExpression, type Relation } from "../plan/relation.js";
-import { type LeafRenderer, renderConsolidated, renderRelation } from "../render/relation.js";
+import { consolidated, type LeafRenderer, renderRelation, renderTerms } from "../render/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
@@ -130,7 +131,7 @@ async function sumByGroup(input: FoldInput): Promise<void> {
     relation: { kind: "project", input: term.relation, columns: [...columns, ...keepColumns([term.weight])] } as const,
   }));
   // Consolidated first: an extreme must not be taken from a row that another term takes away again.
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${q(CHANGED_ROWS)} AS ${renderConsolidated(terms, ids, leaves)}`);
+  await createFromRows(session, CHANGED_ROWS, renderTerms(terms, ids, leaves), (rows) => consolidated(ids, rows));
   const keys = groups.keys.map(q);
   const one = keys.length === 0 ? " HAVING count(*) > 0" : "";
   const joins: string[] = [];

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existingSnapshots } from "../catalog/snapshots.js";
 import { notifier } from "../engine/notify.js";
 import { retryConflicts } from "../engine/retry.js";
+import { sparingMemory } from "../engine/sparing.js";
 import { ConflictError, IvmError, RefreshError } from "../errors.js";
 import { finishLogs } from "../log/finish.js";
 import { sourceOfLog } from "../log/names.js";
@@ -48,7 +49,7 @@ export async function runRefresh(begin: () => Promise<RunContext>, options: Refr
       if (view === undefined) throw new ConflictError("moved", `View ${name} was dropped in the meantime.`);
       const upstream = upstreamOf(view).find((upstreamName) => failed.has(upstreamName.toLowerCase()));
       if (upstream !== undefined) throw upstreamFailed(view, upstream);
-      const result = await refreshView(run, view, runId, options.dryRun === true);
+      const result = await sparingMemory(run.session, () => refreshView(run, view, runId, options.dryRun === true));
       return { ...result, elapsedMs: performance.now() - began };
     };
     const reattach = () => run.engine.reattach(run.session);
@@ -108,7 +109,8 @@ async function recorded(
     await recordSources(present, root, runId, () => anyMoves(present, views));
     return { ...present, logStates: await readLogs(present.session, present.tables) };
   };
-  return retryConflicts(record, () => run.engine.reattach(run.session), run.session.signal);
+  const sparing = (attempt: number): Promise<RunContext> => sparingMemory(run.session, () => record(attempt));
+  return retryConflicts(sparing, () => run.engine.reattach(run.session), run.session.signal);
 }
 
 /** True where a view gets new cursors in this run, whether or not a base table has changed. */

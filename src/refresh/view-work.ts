@@ -134,6 +134,7 @@ export class ViewWork {
       await this.watch.whileCheap(session.connection, () =>
         asWritten ? engine.joiningAsWritten(session, compute) : compute(),
       );
+      await this.deltas.drop();
       this.tellWriting("incremental");
       written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
     }

@@ -36,12 +36,25 @@ export function renderConsolidated(
   columns: readonly string[],
   leaves: LeafRenderer,
 ): string {
+  return consolidated(columns, renderTerms(terms, columns, leaves));
+}
+
+/** The rows of all terms, with the columns and `weight`. */
+export function renderTerms(
+  terms: readonly { readonly relation: Relation; readonly weight: string }[],
+  columns: readonly string[],
+  leaves: LeafRenderer,
+): string {
   const union: Relation = {
     kind: "union-all",
     columns: [...columns, "weight"],
     branches: terms.map((term) => ({ input: term.relation, columns: [...columns, term.weight] })),
   };
-  const rows = renderRelation(union, leaves);
+  return renderRelation(union, leaves);
+}
+
+/** Rows with `weight`, those with equal columns summed and those that vanish dropped. */
+export function consolidated(columns: readonly string[], rows: string): string {
   const names = columns.map(quoteIdentifier);
   const groups = names.length === 0 ? "" : `\nGROUP BY ${names.map((_, index) => index + 1).join(", ")}`;
   return `SELECT ${[...names, `CAST(sum("weight") AS BIGINT) AS "weight"`].join(", ")}\nFROM (\n${indent(rows)}\n)${groups}\nHAVING sum("weight") <> 0`;
