@@ -57,6 +57,20 @@ export type {
   SweepResult,
 } from "./types/log.js";
 export type {
+  LogBase,
+  LogOverview,
+  LogSegment,
+  Overview,
+  OverviewOptions,
+  RetainedCursor,
+  RetentionOverview,
+  RunBucket,
+  RunSummary,
+  RunsOverview,
+  RunTotals,
+  ViewOverview,
+} from "./types/overview.js";
+export type {
   IngestEvent,
   LogEvent,
   Position,

@@ -16,6 +16,7 @@ import { explainView } from "./refresh/explain.js";
 import { graphOf } from "./refresh/graph.js";
 import { readHistory } from "./refresh/history.js";
 import { selectViews } from "./refresh/order.js";
+import { overviewOf } from "./refresh/overview.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
 import { runRefresh } from "./refresh/run.js";
 import { statusOfViews } from "./refresh/status.js";
@@ -38,6 +39,8 @@ import type {
   LakeGraph,
   LogOptions,
   MergeOptions,
+  Overview,
+  OverviewOptions,
   RefreshOptions,
   RefreshResult,
   ReplayOptions,
@@ -198,6 +201,14 @@ export class Lake implements AsyncDisposable {
     return this.exclusive(async (session) => {
       const run = await this.start(session, undefined);
       return graphOf(run, selectViews(run.state.views, undefined));
+    });
+  }
+
+  /** Everything that a report tells of the lake; writes nothing. */
+  overview(options: OverviewOptions = {}): Promise<Overview> {
+    return this.exclusive(async (session) => {
+      const run = await this.start(session, undefined);
+      return overviewOf(run, selectViews(run.state.views, undefined), options);
     });
   }
 

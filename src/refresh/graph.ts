@@ -5,11 +5,15 @@ import type { GraphEdge, LakeGraph, TableNode, ViewNode } from "../types.js";
 import type { DefinedSource } from "../view/definition.js";
 import type { StoredView } from "../view/state.js";
 import type { RunContext } from "./plan-run.js";
-import { standingsOf } from "./status.js";
+import { type Standing, standingsOf } from "./status.js";
 
 /** Which view reads what, and how fresh all of it is. @param views each after what it reads. */
-export async function graphOf(run: RunContext, views: readonly StoredView[]): Promise<LakeGraph> {
-  const standings = await standingsOf(run, views);
+export async function graphOf(
+  run: RunContext,
+  views: readonly StoredView[],
+  known?: readonly Standing[],
+): Promise<LakeGraph> {
+  const standings = known ?? (await standingsOf(run, views));
   const nodeOf = (source: DefinedSource): string => {
     const upstream = views.find((view) => source.kind === "view" && sameName(view.name, source.table));
     return upstream?.name ?? source.name;

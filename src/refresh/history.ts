@@ -10,12 +10,12 @@ import type {
   RunSourceRecord,
   Strategy,
 } from "../types.js";
-import { LAYOUT_WITH_FAILURES } from "../view/migrations.js";
 import type { StateTables } from "../view/state.js";
 import { viewUnknown } from "./order.js";
 import { NO_TERMS } from "./results.js";
+import { recordedRuns } from "./runs-table.js";
 
-interface StoredRun {
+export interface StoredRun {
   readonly run_id: string;
   readonly view: string;
   readonly strategy: Strategy | null;
@@ -55,23 +55,21 @@ function storedRuns(
   view: string | undefined,
   limit: number | undefined,
 ): Promise<StoredRun[]> {
-  const start = "finished_at - to_microseconds(CAST(elapsed_ms * 1000 AS BIGINT))";
-  const [from, started, error] =
-    layout < LAYOUT_WITH_FAILURES
-      ? ["NULL", start, "NULL"]
-      : ["from_horizon", `coalesce(started_at, ${start})`, "error"];
   return session.rows<StoredRun>(
-    `SELECT run_id, view, strategy, reason, sources, terms, rows_inserted AS inserted, rows_deleted AS deleted,
-       CAST(${from} AS BIGINT) AS "from", horizon AS "to", ${isoTime(started)} AS started, elapsed_ms AS elapsed, CAST(${error} AS VARCHAR) AS error
-     FROM ${tables.table("runs")}
+    `SELECT ${storedColumns()} FROM (${recordedRuns(tables, layout)}) AS runs
      ${view === undefined ? "" : "WHERE lower(view) = lower($1)"}
-     ORDER BY ${started} DESC, horizon DESC, view
+     ORDER BY runs.started DESC, "to" DESC, view
      ${limit === undefined ? "" : `LIMIT ${limit}`}`,
     view === undefined ? [] : [view],
   );
 }
 
-function toRecord(run: StoredRun): RunRecord {
+/** What `toRecord` takes, of a SELECT of recorded runs. */
+export function storedColumns(): string {
+  return `run_id, view, strategy, reason, sources, terms, inserted, deleted, "from", "to", ${isoTime("runs.started")} AS started, elapsed, error`;
+}
+
+export function toRecord(run: StoredRun): RunRecord {
   const sources = readSources(run.sources);
   const { cost = null, ...terms } = readTerms(run.terms);
   return {
