@@ -16,8 +16,11 @@ export {
 export { type Lake, type OpenOptions, open } from "./lake.js";
 export type { LogFileFormat, LogRow, LogRows } from "./log/rows.js";
 export type { LogFields, Logger } from "./logger.js";
+export { type LookOptions, readOverview, serveReport } from "./look.js";
 export { loadProject, type Project } from "./project/load.js";
 export { type Problem, ProjectError } from "./project/problems.js";
+export { type ReportOptions, renderReport } from "./report/render.js";
+export type { ReportServer, ServeOptions } from "./report/serve.js";
 export type { CallOptions, ProgressOptions } from "./types/call.js";
 export type { ErrorResult, Reason } from "./types/common.js";
 export type { EngineConfig, LakeConfig, LogConfig, Retention, S3Config } from "./types/config.js";

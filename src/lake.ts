@@ -63,6 +63,8 @@ export interface OpenOptions {
    */
   readonly instance?: DuckDBInstance;
   readonly logger?: Logger;
+  /** Attach the lake so that nothing in it can be written; one that does not exist is then an error. */
+  readonly readOnly?: boolean;
   /** Its abort ends the opening with InterruptedError. */
   readonly signal?: AbortSignal;
 }
@@ -204,12 +206,12 @@ export class Lake implements AsyncDisposable {
     });
   }
 
-  /** Everything that a report tells of the lake; writes nothing. */
+  /** Everything that a report tells of the lake; writes nothing. `renderReport` makes a page of it. */
   overview(options: OverviewOptions = {}): Promise<Overview> {
     return this.exclusive(async (session) => {
       const run = await this.start(session, undefined);
       return overviewOf(run, selectViews(run.state.views, undefined), options);
-    });
+    }, options);
   }
 
   /**

@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ingest: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
   project: [],
   demo: ["project", "index", "quote"],
-  report: ["project", "index", "demo", "quote"],
+  report: [],
   cli: ["project", "index", "demo", "report", "quote"],
 };
 

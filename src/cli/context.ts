@@ -49,6 +49,8 @@ export interface Outcome {
   readonly lines?: readonly string[];
   /** 0 where left out. */
   readonly exitCode?: number;
+  /** Set where a signal is the command's usual end, and no interruption. */
+  readonly runsUntilStopped?: boolean;
 }
 
 export interface CliContext {

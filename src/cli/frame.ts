@@ -94,7 +94,8 @@ export class Frame implements CliContext {
         this.#write(output === "text" ? this.#process.stdout : this.#process.stderr, line);
       }
     }
-    this.#process.exitCode = wasStopped ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok);
+    const interrupted = wasStopped && outcome.runsUntilStopped !== true;
+    this.#process.exitCode = interrupted ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok);
   }
 
   /**

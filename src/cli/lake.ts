@@ -4,7 +4,7 @@ import type { Project } from "../project/load.js";
 import type { Session } from "./context.js";
 
 /** Reads the project's files. */
-async function readProject(session: Session): Promise<Project> {
+export async function readProject(session: Session): Promise<Project> {
   const { loadProject } = await import("../project/load.js");
   return loadProject(session.projectDirectory, session.env);
 }

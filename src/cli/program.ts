@@ -17,6 +17,7 @@ import { registerMerge } from "./merge.js";
 import { registerPlan } from "./plan.js";
 import { registerRefresh } from "./refresh.js";
 import { registerReplay } from "./replay.js";
+import { registerReport, registerServe } from "./report.js";
 import { registerStatus } from "./status.js";
 import { registerVerify } from "./verify.js";
 
@@ -60,6 +61,8 @@ export function createProgram(context: CliContext): Command {
     registerGraph,
     registerHistory,
     registerExplain,
+    registerReport,
+    registerServe,
     registerVerify,
     registerAppend,
     registerMerge,

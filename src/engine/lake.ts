@@ -27,6 +27,8 @@ export interface EngineOptions {
   /** An instance to work in; it is then the caller's to close. */
   readonly instance?: DuckDBInstance;
   readonly logger?: Logger;
+  /** Attach the lake so that nothing in it can be written; one that does not exist is then an error. */
+  readonly readOnly?: boolean;
 }
 
 /** A database that is attached beside the lake. */
@@ -48,13 +50,15 @@ export class Engine {
     readonly config: LakeConfig,
     readonly redact: (text: string) => string,
     private readonly addSecret: (secret: string) => void,
+    private readonly readOnly: boolean,
   ) {}
 
   static async open(config: LakeConfig, options: EngineOptions = {}): Promise<Engine> {
     const logger = options.logger ?? silentLogger;
     const instance = options.instance ?? (await createInstance(config));
-    const redactor = makeRedactor(config);
-    const engine = new Engine(instance, options.instance === undefined, config, redactor.redact, redactor.add);
+    const { redact, add } = makeRedactor(config);
+    const readOnly = options.readOnly === true;
+    const engine = new Engine(instance, options.instance === undefined, config, redact, add, readOnly);
     try {
       const session = await engine.rawSession();
       try {
@@ -179,6 +183,7 @@ export class Engine {
       ...(this.config.metadataSchema === undefined
         ? []
         : [`METADATA_SCHEMA ${quoteLiteral(this.config.metadataSchema)}`]),
+      ...(this.readOnly ? ["READ_ONLY"] : []),
     ];
     const clause = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
     try {

@@ -7,7 +7,9 @@ import { type Html, html, name } from "./html.js";
 import { percent } from "./parts.js";
 
 const ROWS = 14;
+/** Milliseconds that may be marked on an axis. */
 const DECADES = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+const STEPS = DECADES.flatMap((ms) => [ms, 2 * ms, 5 * ms]);
 
 interface CostRow extends ViewCost {
   readonly view: ViewOverview;
@@ -41,11 +43,18 @@ function logScale(values: readonly number[]) {
 
 function axis(scale: Scale): Html {
   const [low = 1, high = 10] = scale.domain();
-  const ticks = DECADES.filter((ms) => ms >= low && ms <= high).map((ms) => {
+  const ticks = marksBetween(low, high).map((ms) => {
     const x = percent(scale(ms));
     return html`<line class="tick" x1="${x}" x2="${x}" y1="0" y2="5"></line><text class="tick" x="${x}" y="17" text-anchor="middle">${duration(ms)}</text>`;
   });
   return html`<svg class="axis" width="100%" height="22" aria-hidden="true">${ticks}</svg>`;
+}
+
+/** Whole decades where there are enough of them, and steps of 1, 2 and 5 where not. */
+function marksBetween(low: number, high: number): number[] {
+  const within = (marks: readonly number[]): number[] => marks.filter((ms) => ms >= low && ms <= high);
+  const decades = within(DECADES);
+  return decades.length >= 3 ? decades : within(STEPS);
 }
 
 function costRow({ view, incrementalMs, fullMs, measured }: CostRow, scale: Scale): Html {
@@ -80,9 +89,9 @@ export function costOverTime(view: ViewOverview): Html {
   const values = [...runs.map((run) => run.elapsedMs), ...wholes.filter((ms) => ms !== null)];
   const [low, high] = [Math.max(Math.min(...values), 1), Math.max(...values, 2)];
   const y = scaleLog([low / 1.2, high * 1.2], [PLOT_HEIGHT - PLOT_MARGIN, PLOT_MARGIN]).clamp(true);
-  const x = (index: number): string => percent(2 + (96 * index) / (runs.length - 1));
+  const x = (index: number): string => percent(11 + (87 * index) / (runs.length - 1));
   const level = (ms: number): string => y(ms).toFixed(1);
-  const grid = DECADES.filter((ms) => ms >= low / 1.2 && ms <= high * 1.2).map(
+  const grid = marksBetween(low / 1.2, high * 1.2).map(
     (ms) =>
       html`<line class="grid" x1="0" x2="100%" y1="${level(ms)}" y2="${level(ms)}"></line><text class="tick" x="0" y="${(y(ms) - 3).toFixed(1)}">${duration(ms)}</text>`,
   );

@@ -25,8 +25,8 @@ export function findingsOf(overview: Overview): Finding[] {
   const having = (health: Health): ViewOverview[] => overview.views.filter((view) => healthOf(view) === health);
   return [
     ...failures(having("failed")),
-    ...waiting(having("pending"), "not built yet", "It is applied, and no refresh has built it."),
-    ...waiting(having("rebuild"), "waits with a new definition", "The next refresh goes over to it."),
+    ...waiting(having("pending"), "never built", "Applied, and no refresh has built it yet."),
+    ...waiting(having("rebuild"), "to be rebuilt", "A new definition is applied; the next refresh goes over to it."),
     ...behind(having("stale")),
     ...expired(overview),
     ...overview.consumers.flatMap(ofConsumer),
@@ -79,7 +79,15 @@ function behind(views: readonly ViewOverview[]): Finding[] {
     lag === null
       ? "Their sources changed since they were refreshed."
       : `The oldest change that ${views.length === 1 ? "it does" : "they do"} not show yet was committed ${duration(lag)} ago.`;
-  return [{ severity: "warning", views: names, title: "behind", text, command: refreshOf(views) }];
+  return [
+    {
+      severity: "warning",
+      views: names,
+      title: views.length === 1 ? "is behind" : "are behind",
+      text,
+      command: refreshOf(views),
+    },
+  ];
 }
 
 /** Many names are left out of a command; it then takes all views. */
@@ -110,12 +118,20 @@ function ofConsumer(consumer: ConsumerStatus): Finding[] {
   if (reset) {
     const text = `Consumer ${name} has not taken the state of the view yet, or its position is gone from the log.`;
     const command = `ducklake-ivm state --consumer ${name}`;
-    return [{ severity: "warning", views: [view], title: `consumer ${name} must take the whole state`, text, command }];
+    return [
+      {
+        severity: "warning",
+        views: [view],
+        title: `has a consumer that must take the whole state: ${name}`,
+        text,
+        command,
+      },
+    ];
   }
   if (held) return [];
   const text = `It is ${lagMs === null ? "too far" : duration(lagMs)} behind, so compaction no longer keeps the windows that it has not read.`;
   const command = `ducklake-ivm changes --consumer ${name} --commit`;
-  return [{ severity: "warning", views: [view], title: `consumer ${name} has fallen behind`, text, command }];
+  return [{ severity: "warning", views: [view], title: `has a consumer that fell behind: ${name}`, text, command }];
 }
 
 function ofColumns(view: ViewOverview): Finding[] {

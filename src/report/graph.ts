@@ -1,6 +1,6 @@
 /** The graph of tables and views, laid out in ranks from what is read to what reads. */
 import { Graph, layout } from "@dagrejs/dagre";
-import { curveBasis, line } from "d3-shape";
+import { curveBumpX, line } from "d3-shape";
 import type { GraphEdge, Overview, ViewOverview } from "../types.js";
 import { anchor, duration, shorten } from "./format.js";
 import { HEALTH_WORDS, healthOf } from "./health.js";
@@ -17,7 +17,6 @@ interface Node {
   /** Undefined for a table. */
   readonly view: ViewOverview | undefined;
   readonly note: string;
-  readonly width: number;
 }
 
 export function graphSection(overview: Overview): Html {
@@ -26,8 +25,7 @@ export function graphSection(overview: Overview): Html {
   const boxes = nodes.map((node): Node => {
     const view = overview.views.find((candidate) => node.kind === "view" && candidate.view === node.name);
     const note = view === undefined ? tableNote(node, overview.takenAt) : viewNote(view);
-    const letters = Math.max(Math.min([...node.name].length, LONGEST_LABEL), note.length - 2);
-    return { name: node.name, view, note, width: Math.ceil(letters * LETTER) + (view === undefined ? 24 : 42) };
+    return { name: node.name, view, note };
   });
   return draw(boxes, edges);
 }
@@ -43,23 +41,36 @@ function tableNote(node: Overview["graph"]["nodes"][number], now: string): strin
   return `changed ${duration(Math.max(Date.parse(now) - Date.parse(node.changedAt), 0))} ago`;
 }
 
+/** An edge leaves its box on the right, passes between the boxes of the ranks on its way and enters on the left. */
 function draw(boxes: readonly Node[], edges: readonly GraphEdge[]): Html {
   const graph = new Graph();
+  const width = widthOf(boxes);
   graph.setGraph({ rankdir: "LR", nodesep: 14, ranksep: 64, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
   // By number: a name may be anything, such as `__proto__`.
   const ids = new Map(boxes.map((box, index) => [box.name, `n${index}`]));
   const idOf = (name: string): string => ids.get(name) ?? "";
-  for (const box of boxes) graph.setNode(idOf(box.name), { width: box.width, height: NODE_HEIGHT });
+  for (const box of boxes) graph.setNode(idOf(box.name), { width, height: NODE_HEIGHT });
   for (const { from, to } of edges) graph.setEdge(idOf(from), idOf(to));
   layout(graph);
   const size = graph.graph() as { width?: number; height?: number };
-  const [width, height] = [Math.ceil(size.width ?? 0), Math.ceil(size.height ?? 0)];
+  const [across, down] = [Math.ceil(size.width ?? 0), Math.ceil(size.height ?? 0)];
   return html`<div class="graph" tabindex="0" role="region" aria-label="Graph of tables and views">
-<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="group" aria-label="${describe(boxes)}">
-${edges.map((edge) => drawEdge(edge, graph.edge(idOf(edge.from), idOf(edge.to)).points))}
-${boxes.map((box) => drawNode(box, graph.node(idOf(box.name))))}
+<svg width="${across}" height="${down}" viewBox="0 0 ${across} ${down}" role="group" aria-label="${describe(boxes)}">
+${edges.map((edge) => {
+  const [from, to] = [graph.node(idOf(edge.from)), graph.node(idOf(edge.to))];
+  const points: readonly Point[] = graph.edge(idOf(edge.from), idOf(edge.to)).points;
+  const between = points.slice(1, -1).filter((_, index) => index % 2 === 1);
+  return drawEdge(edge, [{ x: from.x + width / 2, y: from.y }, ...between, { x: to.x - width / 2, y: to.y }]);
+})}
+${boxes.map((box) => drawNode(box, width, graph.node(idOf(box.name))))}
 </svg></div>`;
+}
+
+/** All boxes are as wide as the widest, so that ranks are columns. */
+function widthOf(boxes: readonly Node[]): number {
+  const letters = boxes.map(({ name, note }) => Math.max(Math.min([...name].length, LONGEST_LABEL), note.length - 2));
+  return Math.ceil(Math.max(...letters) * LETTER) + 42;
 }
 
 function describe(boxes: readonly Node[]): string {
@@ -77,12 +88,12 @@ function drawEdge({ from, to, changed }: GraphEdge, points: readonly Point[]): H
     (point) => point.x,
     (point) => point.y,
   )
-    .curve(curveBasis)
+    .curve(curveBumpX)
     .digits(1)(points);
   return html`<path class="edge${changed ? " changed" : ""}" d="${path}" data-from="${from}" data-to="${to}"></path>`;
 }
 
-function drawNode({ name, view, note, width }: Node, { x, y }: Point): Html {
+function drawNode({ name, view, note }: Node, width: number, { x, y }: Point): Html {
   const [left, top] = [(x - width / 2).toFixed(1), (y - NODE_HEIGHT / 2).toFixed(1)];
   const label = shorten(name, LONGEST_LABEL);
   const title = label === name ? null : html`<title>${name}</title>`;

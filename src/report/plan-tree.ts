@@ -26,7 +26,7 @@ function isDear(strategy: string): boolean {
   return strategy.startsWith("all rows");
 }
 
-/** Column ids such as `price#12` are written as the columns' names. */
+/** Column ids such as `"price#12"` are written as the columns' names. */
 function readable(detail: string): string {
-  return detail.replaceAll(/#(data)?\d+(?=\W|$)/g, "");
+  return detail.replaceAll(/"((?:[^"]|"")*)#(?:data)?\d+"/g, "$1");
 }

@@ -11,6 +11,7 @@ import { timeAxis } from "./time-axis.js";
 const LANES = 40;
 const LANE_HEIGHT = 18;
 const TOTAL_HEIGHT = 84;
+const FAILED_HEIGHT = 6;
 /** From the bottom of a bar to its top. */
 const STACK: readonly Outcome[] = ["incremental", "recompute", "initial", "failed"];
 
@@ -29,7 +30,7 @@ function runRow(run: RunSummary, now: string): Html {
   const { refreshed, recomputed, failed } = run.views;
   const parts = [
     refreshed === 0 ? null : `${refreshed} refreshed`,
-    recomputed === 0 ? null : `${recomputed} of them as a whole`,
+    recomputed === 0 ? null : `${recomputed} as a whole`,
   ].filter((part) => part !== null);
   return html`<tr><td>${ago(run.startedAt, now)}</td><td class="number">${duration(run.elapsedMs)}</td><td class="number">${count(run.horizon)}</td><td>${failed > 0 && html`<strong class="failed">${failed} failed</strong>${parts.length > 0 && ", "}`}${parts.join(", ")}</td><td class="number">${count(run.rows.inserted)}</td><td class="number">${count(run.rows.deleted)}</td><td><code>${run.runId.slice(0, 8)}</code></td></tr>`;
 }
@@ -88,7 +89,7 @@ function bar(bucket: number, own: readonly RunBucket[], { width, height, longest
   const parts = STACK.flatMap((outcome) => {
     const matching = own.filter((candidate) => candidate.outcome === outcome);
     if (matching.length === 0) return [];
-    const least = outcome === "failed" ? height * 0.35 : 1.5;
+    const least = outcome === "failed" ? FAILED_HEIGHT : 1.5;
     const size = Math.min(Math.max(scale(sum(matching)), least), top);
     top -= size;
     return [

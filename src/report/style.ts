@@ -105,6 +105,7 @@ main { padding-top: 26px; }
 
 .graph { overflow: auto; max-height: 78vh; background: var(--raised); border: 1px solid var(--line); border-radius: 10px; }
 .graph svg { display: block; margin: 0 auto; }
+.graph a { text-decoration: none; }
 .edge { fill: none; stroke: var(--line-2); stroke-width: 1.4; }
 .edge.changed { stroke: var(--stale-mark); stroke-dasharray: 5 4; }
 .edge.tied { stroke: var(--ink); stroke-width: 2; }
@@ -122,11 +123,11 @@ text.tick { font: 11px var(--sans); fill: var(--ink-3); }
 line.tick { stroke: var(--line-2); }
 .grid { stroke: var(--line); } .base { stroke: var(--line); }
 .lane { display: grid; grid-template-columns: 190px minmax(0, 1fr); gap: 18px; align-items: end; padding: 3px 0; }
-.lane.total { align-items: start; padding-bottom: 14px; }
+.lane.total { padding-bottom: 12px; }
 .lane-name { font-size: 13px; line-height: 1.35; min-width: 0; }
 .lane-name a { text-decoration: none; } .lane-name a:hover { text-decoration: underline; }
 .strip { position: relative; min-width: 0; }
-.scale { position: absolute; right: 0; top: 3px; font-size: 11px; color: var(--ink-3); }
+.scale { display: block; height: 16px; font-size: 11px; line-height: 14px; text-align: right; color: var(--ink-3); }
 rect.incremental { fill: var(--inc); } rect.recompute { fill: var(--full); } rect.initial { fill: var(--init); } rect.failed { fill: var(--fail); }
 [data-tip]:hover rect { filter: brightness(1.15); }
 
@@ -154,7 +155,8 @@ details.view > summary:hover { background: linear-gradient(90deg, transparent, v
 .view-name { display: flex; gap: 10px; align-items: baseline; font-size: 15px; min-width: 0; }
 .view-rows, .view-last { color: var(--ink-2); }
 .view-rows { text-align: right; }
-.view-body { display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 30px 48px; padding: 14px 0 34px 20px; }
+.view-body { display: grid; grid-template-columns: minmax(0, 1.1fr) minmax(0, 1fr); gap: 30px 48px; padding: 14px 0 34px 20px; }
+.view-body > div { display: grid; grid-template-columns: minmax(0, 1fr); gap: 30px; align-content: start; min-width: 0; }
 .view-body .wide { grid-column: 1 / -1; }
 .view-body h3 { margin-top: 0; }
 .view-body .quiet { margin-top: 8px; }
@@ -174,7 +176,7 @@ details.view > summary:hover { background: linear-gradient(90deg, transparent, v
 table { border-collapse: collapse; width: 100%; font-size: 13px; }
 th { text-align: left; font-weight: 500; color: var(--ink-3); white-space: nowrap; }
 th, td { padding: 6px 20px 6px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
-td { min-width: 60px; }
+time { white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
 .number { text-align: right; white-space: nowrap; }
 .why { display: block; color: var(--ink-2); overflow-wrap: anywhere; max-width: 46ch; }
@@ -216,6 +218,7 @@ footer { padding-top: 64px; padding-bottom: 40px; }
   .view-state { grid-column: 1; grid-row: 2; padding-left: 20px; } .view-rows { grid-column: 2; grid-row: 2; } .view-last { display: none; }
   .view-body { grid-template-columns: minmax(0, 1fr); padding-left: 0; gap: 26px; }
   .logs { grid-template-columns: minmax(0, 1fr); }
+  .scroll table { min-width: 540px; }
 }
 @media print {
   body { background: #fff; font-size: 11px; }

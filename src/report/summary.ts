@@ -1,7 +1,7 @@
 /** The head of the page: the verdict, what to do, and four numbers. */
 import type { Overview } from "../types.js";
 import type { Finding } from "./findings.js";
-import { ago, anchor, count, duration, moment, times } from "./format.js";
+import { ago, anchor, count, counted, duration, moment, times } from "./format.js";
 import { costOf, type Health, healthOf } from "./health.js";
 import { type Content, type Html, html, name } from "./html.js";
 import { icon } from "./parts.js";
@@ -18,12 +18,18 @@ export function verdict({ views }: Overview): string {
   const failed = having("failed");
   const behind = having("stale");
   const waiting = having("pending") + having("rebuild");
+  const are = (number: number): string => (number === 1 ? "is" : "are");
   const parts = [
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
-    ...(behind > 0 ? [`${count(behind)} behind`] : []),
-    ...(waiting > 0 ? [`${count(waiting)} waiting for a build`] : []),
+    ...(behind > 0 ? [`${count(behind)} ${are(behind)} behind`] : []),
+    ...(waiting > 0 ? [`${count(waiting)} ${waiting === 1 ? "waits" : "wait"} to be built`] : []),
   ];
-  return `${parts.join(", ")} of ${count(views.length)} ${views.length === 1 ? "view" : "views"}`;
+  return `Of ${counted(views.length, "view")}, ${sentence(parts)}`;
+}
+
+function sentence(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? "";
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
 }
 
 export function summary(overview: Overview, findings: readonly Finding[]): Html {

@@ -22,10 +22,10 @@ function viewDetails(view: ViewOverview, overview: Overview): Html {
   return html`<details class="view" id="${anchor("view", view.view)}" data-words="${words}">
 <summary><span class="view-name">${healthMark(health, "")}${name(view.view)}</span><span class="view-state">${stateWords(view, health)}</span><span class="view-strategy">${strategyWords(view)}</span><span class="view-rows">${view.rows === null ? "–" : counted(view.rows, "row")}</span><span class="view-last">${view.totals.refreshedAt === null ? "never refreshed" : html`refreshed ${ago(view.totals.refreshedAt, overview.takenAt)}`}</span></summary>
 <div class="view-body">
-<section><h3>How it is kept</h3>${planTree(view)}</section>
-<section><h3>What refreshes took</h3>${costOverTime(view)}</section>
-<section><h3>Sources</h3>${sourcesTable(view, overview)}</section>
-<section><h3>Newest runs</h3>${runsTable(view, overview.takenAt)}</section>
+<div><section><h3>How it is kept</h3>${planTree(view)}</section>
+<section><h3>Sources</h3>${sourcesTable(view, overview)}</section></div>
+<div><section><h3>What refreshes took</h3>${costOverTime(view)}</section>
+<section><h3>Newest runs</h3>${runsTable(view, overview.takenAt)}</section></div>
 <section class="wide"><h3>Definition</h3>${definition(view)}</section>
 </div></details>`;
 }

@@ -1,5 +1,6 @@
 /** What `overview` takes and gives: all that a report tells. */
 
+import type { CallOptions } from "./call.js";
 import type { ExplainNode } from "./explain.js";
 import type { LakeGraph } from "./graph.js";
 import type { RunRecord } from "./history.js";
@@ -7,7 +8,7 @@ import type { ConsumerStatus } from "./log.js";
 import type { Strategy } from "./refresh.js";
 import type { ViewStatus } from "./status.js";
 
-export interface OverviewOptions {
+export interface OverviewOptions extends CallOptions {
   /** How many parts of equal length the time of all recorded runs is told in. Default 72. */
   readonly buckets?: number;
   /** How many of its newest runs are told of each view. Default 40. */
