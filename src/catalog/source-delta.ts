@@ -1,19 +1,24 @@
-import { LAKE_NAME } from "../engine/lake.js";
+import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { createFromRows } from "../engine/sparing.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { DeltaMethod, Reason } from "../types.js";
-import { countAt, type TableName, tableAtVersion } from "./tables.js";
+import { countsAt, type TableName, tableAtVersion } from "./tables.js";
+import { type Part, touchedParts } from "./touched-files.js";
 
 /** The weight column of every delta that is kept in a temporary table. */
 export const WEIGHT = "_ivm_weight";
 
 export interface SourceDeltaRequest {
   readonly table: TableName;
+  readonly tableId: bigint;
   readonly from: bigint;
   readonly to: bigint;
-  readonly method: "feed" | "difference";
+  /** How the delta is to be found. Where `files` gives nothing that adds up, `feed` takes its place. */
+  readonly method: "files" | "feed" | "difference";
+  /** True where the window may hold deletes that the catalog itself keeps; asked by `files`. */
+  readonly inlinedDeletes: boolean;
   readonly reason: Reason | null;
   /** The table's columns that are read. */
   readonly columns: readonly string[];
@@ -32,19 +37,25 @@ export interface SourceDelta {
 }
 
 /**
- * Fills a temporary table with a source's consolidated delta. The feed is taken where the metadata guards allow it;
- * what it gives is believed only if its weights sum up to the difference of the table's row counts, else the
- * difference of two reads takes its place.
+ * Fills a temporary table with a source's consolidated delta. The touched files, or the feed, are taken where the
+ * metadata guards allow it; what they give is believed only if its weights sum up to the difference of the table's row
+ * counts, else the next way takes its place: the feed, and then the difference of two reads.
  * @throws LakeError `delta_not_conserved` where even that does not add up, which no sound lake can give.
  */
-export async function loadSourceDelta(session: Session, request: SourceDeltaRequest): Promise<SourceDelta> {
-  const before = await countAt(session, request.table, request.from);
-  const after = await countAt(session, request.table, request.to);
-  let { method, reason } = request;
-  if (method === "feed") {
+export async function loadSourceDelta(
+  session: Session,
+  engine: Engine,
+  request: SourceDeltaRequest,
+): Promise<SourceDelta> {
+  const { before, after } = await countsAt(session, request.table, request.from, request.to);
+  if (request.method === "files") {
+    const rows = await fillFromFiles(session, engine, request, after - before);
+    if (rows !== null) return { rows, method: "files", reason: null, sourceRows: after };
+  }
+  let { reason } = request;
+  if (request.method !== "difference") {
     const total = await fill(session, request, feed(request));
-    if (total === after - before) return result(session, request, method, reason, after);
-    method = "difference";
+    if (total === after - before) return result(session, request, "feed", reason, after);
     reason = {
       code: "feed_not_conserved",
       text: `the change feed's weights sum to ${total}, but the table went from ${before} to ${after} rows`,
@@ -61,7 +72,58 @@ export async function loadSourceDelta(session: Session, request: SourceDeltaRequ
       },
     );
   }
-  return result(session, request, method, reason, after);
+  return result(session, request, "difference", reason, after);
+}
+
+/**
+ * Fills the target from the files that the window touched, and gives its number of rows. Each part must give as many
+ * rows as the catalog says, and all together the change of the table's row count; null where it is otherwise.
+ */
+async function fillFromFiles(
+  session: Session,
+  engine: Engine,
+  request: SourceDeltaRequest,
+  change: bigint,
+): Promise<bigint | null> {
+  const { columns, shape, target } = request;
+  const parts = await touchedParts(session, engine, request);
+  if (parts === null) return null;
+  const raw = quotePath(["temp", `${target}_raw`]);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${raw} AS ${partsSelect(request, parts)}`);
+  const counts = await session.rows<{ part: number; rows: bigint }>(
+    `SELECT ${PART} AS part, count(*) AS rows FROM ${raw} GROUP BY ${PART}`,
+  );
+  const sound = addsUp(parts, new Map(counts.map(({ part, rows }) => [part, rows])), change);
+  const rows = `SELECT * EXCLUDE (${PART}) FROM ${raw}`;
+  const select = consolidatedSelect(shape?.columns ?? columns, shape?.select(rows) ?? rows);
+  const filled = sound
+    ? await session.change(`CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${select}`)
+    : null;
+  await session.run(`DROP TABLE ${raw}`);
+  return filled;
+}
+
+const PART = quoteIdentifier("_ivm_part");
+
+/** The rows of all parts with their weight and the part's number, of no part where there is none. */
+function partsSelect(request: SourceDeltaRequest, parts: readonly Part[]): string {
+  const weight = quoteIdentifier(WEIGHT);
+  const list = request.columns.length === 0 ? "NULL" : request.columns.map(quoteIdentifier).join(", ");
+  const none = `SELECT ${list} FROM ${tableAtVersion(request.table, request.to)} LIMIT 0`;
+  const rows = (select: string, sign: number, part: number): string =>
+    `SELECT *, ${sign} AS ${weight}, ${part} AS ${PART} FROM (${select})`;
+  if (parts.length === 0) return rows(none, 1, 0);
+  return parts.map(({ select, sign }, part) => rows(select, sign, part)).join(" UNION ALL ");
+}
+
+function addsUp(parts: readonly Part[], counts: ReadonlyMap<number, bigint>, change: bigint): boolean {
+  let sum = 0n;
+  for (const [position, { sign, expected }] of parts.entries()) {
+    const rows = counts.get(position) ?? 0n;
+    if (expected !== null && rows !== expected) return false;
+    sum += BigInt(sign) * rows;
+  }
+  return sum === change;
 }
 
 /** Fills a temporary table with `after` minus `before`, two SELECTs of the given columns. */
@@ -84,7 +146,7 @@ export async function loadDifference(
 async function result(
   session: Session,
   request: SourceDeltaRequest,
-  method: "feed" | "difference",
+  method: DeltaMethod,
   reason: Reason | null,
   sourceRows: bigint,
 ): Promise<SourceDelta> {

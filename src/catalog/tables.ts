@@ -22,6 +22,19 @@ export function countAt(session: Session, table: TableName, version: bigint): Pr
   });
 }
 
+/** Number of rows of a table at both ends of a window. */
+export function countsAt(
+  session: Session,
+  table: TableName,
+  from: bigint,
+  to: bigint,
+): Promise<{ before: bigint; after: bigint }> {
+  const [before, after] = [tableAtVersion(table, from), tableAtVersion(table, to)];
+  return session.remember(`counts of ${before} and ${after}`, () =>
+    session.row(`SELECT (SELECT count(*) FROM ${before}) AS before, (SELECT count(*) FROM ${after}) AS after`),
+  );
+}
+
 /** A table of the lake at one snapshot. */
 export interface TableVersion {
   readonly schema: string;

@@ -206,7 +206,7 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
   const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
   if (cursor === undefined) {
     const identity = await identify(run, view, defined, place);
-    const state = { kind: "changed", method: "difference", reason: null } as const;
+    const state = { kind: "changed", method: "difference", reason: null, inlinedDeletes: false } as const;
     return { ...base, identity, from: null, state, logged: null };
   }
   const found = await sourceState(run, view, defined, place, cursor);
@@ -247,7 +247,7 @@ async function loggedWindow(
 
 function changedByLog(state: WindowState): WindowState {
   const reason = state.kind === "rebuild" ? state.reason : null;
-  return { kind: "changed", method: "difference", reason };
+  return { kind: "changed", method: "difference", reason, inlinedDeletes: false };
 }
 
 async function sourceState(

@@ -87,8 +87,9 @@ async function planRecord(
     return { changed: false, record: () => sourceSegment(session, root, runId, { ...source, before }, null) };
   }
   const record = async (): Promise<SourceRecord> => {
-    const window = { table, from: before.end, to, method: state.method, reason: state.reason };
-    await loadSourceDelta(session, { ...window, columns: names, target: RECORDED });
+    const { method, reason, inlinedDeletes } = state;
+    const window = { table, tableId: form.id, from: before.end, to, method, reason, inlinedDeletes };
+    await loadSourceDelta(session, run.engine, { ...window, columns: names, target: RECORDED });
     return sourceSegment(session, root, runId, { ...source, before }, { table: RECORDED, weight: WEIGHT });
   };
   return { changed: true, record };

@@ -4,6 +4,7 @@ import {
   type SourceDelta,
   type SourceDeltaRequest,
 } from "../catalog/source-delta.js";
+import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
 
@@ -21,18 +22,19 @@ export class SharedDeltas {
    */
   async load(
     session: Session,
+    engine: Engine,
     request: SourceDeltaRequest,
     columns: readonly string[],
     readers: number,
   ): Promise<SourceDelta> {
-    if (readers < 2) return loadSourceDelta(session, request);
+    if (readers < 2) return loadSourceDelta(session, engine, request);
     const { table, from, to, method, target } = request;
     const key = JSON.stringify([table.schema, table.table, String(from), String(to), method, columns]);
     let shared = this.known.get(key);
     if (shared === undefined) {
       const name = `ivm_shared_${this.known.size + 1}`;
       const { shape: _, ...raw } = request;
-      shared = { table: name, delta: await loadSourceDelta(session, { ...raw, columns, target: name }) };
+      shared = { table: name, delta: await loadSourceDelta(session, engine, { ...raw, columns, target: name }) };
       this.known.set(key, shared);
     }
     const rows = `SELECT * FROM ${quotePath(["temp", shared.table])}`;

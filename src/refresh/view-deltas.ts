@@ -49,16 +49,18 @@ export class ViewDeltas {
   }
 
   private async loadDelta(source: PlannedSource): Promise<SourceDelta> {
-    const { session, shared } = this.context;
+    const { session, engine, shared } = this.context;
     const { state, from, layout } = source;
     if (state.kind !== "changed" || from === null)
       throw new TypeError("only a changed source with a cursor has a delta");
     const target = this.table(source.defined.name);
     const used = usedColumns(this.planned.view, source.defined);
     if (source.logged !== null) return this.loadLogged(source, source.logged, used, target);
-    const request = { table: source.table, from, to: source.to, method: state.method, reason: state.reason, target };
+    const { method, reason, inlinedDeletes } = state;
+    const window = { table: source.table, tableId: source.identity.id, from, to: source.to };
+    const request = { ...window, method, reason, inlinedDeletes, target };
     const { columns, readers } = readersOf(this.context, source.defined);
-    if (layout === null) return shared.load(session, { ...request, columns: used }, columns, readers);
+    if (layout === null) return shared.load(session, engine, { ...request, columns: used }, columns, readers);
     if (isLimited(layout)) {
       const [after, before] = [source.to, from].map((version) =>
         visibleSelect(layout, tableAtVersion(source.table, version)),
@@ -75,7 +77,7 @@ export class ViewDeltas {
     }
     const physical = layout.columns.map((column) => column.name);
     const shape = { columns: used, select: (rows: string) => visibleDelta(layout, rows, WEIGHT, false) };
-    return shared.load(session, { ...request, columns: physical, shape }, physical, readers);
+    return shared.load(session, engine, { ...request, columns: physical, shape }, physical, readers);
   }
 
   private async loadLogged(

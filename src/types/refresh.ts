@@ -6,10 +6,10 @@ import type { RefreshEvent } from "./progress.js";
 export type Strategy = "initial" | "incremental" | "recompute";
 
 /**
- * How a source's delta was read: from the lake's change feed, as the difference of two reads, or from the source's log
- * because the snapshot of the cursor was expired.
+ * How a source's delta was read: from the files and positions that the catalog says were touched, from the lake's change
+ * feed, as the difference of two reads, or from the source's log because the snapshot of the cursor was expired.
  */
-export type DeltaMethod = "feed" | "difference" | "log";
+export type DeltaMethod = "files" | "feed" | "difference" | "log";
 
 export interface SourceResult {
   readonly source: string;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ChangeHistory } from "../../src/catalog/snapshots.js";
 import { loadSourceDelta, type SourceDelta, type SourceDeltaRequest, WEIGHT } from "../../src/catalog/source-delta.js";
-import { tableAtVersion } from "../../src/catalog/tables.js";
+import { tableAt, tableAtVersion } from "../../src/catalog/tables.js";
 import { quoteIdentifier } from "../../src/sql/quote.js";
 import { CatalogLake } from "./lake.js";
 
@@ -35,11 +36,17 @@ interface Loaded extends SourceDelta {
 async function load(
   { table, from, to }: Window,
   columns: readonly string[],
-  method: "feed" | "difference" = "feed",
+  method: SourceDeltaRequest["method"] = "feed",
   shape?: SourceDeltaRequest["shape"],
 ): Promise<Loaded> {
+  const name = { schema: "main", table };
+  const form = await tableAt(lake.session, lake.engine, name, to);
+  if (form === undefined) throw new Error(`no table ${table}`);
+  const keys = (await ChangeHistory.read(lake.session, from, to)).window(from, to).byTable.get(form.id);
   const request = {
-    table: { schema: "main", table },
+    table: name,
+    tableId: form.id,
+    inlinedDeletes: keys?.has("inlined_delete") === true,
     from,
     to,
     method,
@@ -47,13 +54,17 @@ async function load(
     columns,
     target: "delta_of_test",
   };
-  const result = await loadSourceDelta(lake.session, shape === undefined ? request : { ...request, shape });
+  const result = await loadSourceDelta(
+    lake.session,
+    lake.engine,
+    shape === undefined ? request : { ...request, shape },
+  );
   const rows = await lake.session.rows<Record<string, unknown>>("FROM temp.delta_of_test");
   const delta = rows.map((row) => Object.values(row).map(String).join(" ")).sort();
   return { ...result, delta };
 }
 
-/** Both ways to the delta must give the same. */
+/** All ways to the delta must give the same. */
 async function loadBoth(
   changed: Window,
   columns: readonly string[],
@@ -62,10 +73,11 @@ async function loadBoth(
   const byFeed = await load(changed, columns, "feed", shape);
   const byDifference = await load(changed, columns, "difference", shape);
   expect({ ...byDifference, method: "feed" }).toEqual(byFeed);
+  expect(await load(changed, columns, "files", shape)).toEqual({ ...byFeed, method: "files" });
   return byFeed;
 }
 
-describe("the delta, by the feed as by the difference of two reads,", () => {
+describe("the delta, by the touched files, by the feed and by the difference of two reads,", () => {
   test("has what came with +1 and what went with -1, of the columns that are used", async () => {
     const changed = await window(
       "CREATE TABLE $t AS SELECT * FROM (VALUES (1, 'x', 1), (2, 'y', 1), (3, 'z', 1)) AS v(a, b, c)",

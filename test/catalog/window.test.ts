@@ -77,15 +77,15 @@ test("a table is changed where its rows are, wherever they are kept", async () =
   await expectStates({
     "nothing happens": { window: [], expected: "unchanged" },
     "another table changes": { window: ["INSERT INTO other SELECT range FROM range(100)"], expected: "unchanged" },
-    "few rows are inserted, which the catalog keeps": { window: ["INSERT INTO $t VALUES (100, 1)"], expected: "feed" },
-    "many rows are inserted": { window: ["INSERT INTO $t SELECT range, 1 FROM range(100)"], expected: "feed" },
-    "few rows are deleted, which the catalog keeps": { window: ["DELETE FROM $t WHERE a = 1"], expected: "feed" },
-    "many rows are deleted": { window: ["DELETE FROM $t WHERE a < 20"], expected: "feed" },
-    "all rows are deleted": { window: ["DELETE FROM $t"], expected: "feed" },
-    "rows are updated": { window: ["UPDATE $t SET b = b + 1 WHERE a % 2 = 0"], expected: "feed" },
+    "few rows are inserted, which the catalog keeps": { window: ["INSERT INTO $t VALUES (100, 1)"], expected: "files" },
+    "many rows are inserted": { window: ["INSERT INTO $t SELECT range, 1 FROM range(100)"], expected: "files" },
+    "few rows are deleted, which the catalog keeps": { window: ["DELETE FROM $t WHERE a = 1"], expected: "files" },
+    "many rows are deleted": { window: ["DELETE FROM $t WHERE a < 20"], expected: "files" },
+    "all rows are deleted": { window: ["DELETE FROM $t"], expected: "files" },
+    "rows are updated": { window: ["UPDATE $t SET b = b + 1 WHERE a % 2 = 0"], expected: "files" },
     "rows come and go again": {
       window: ["INSERT INTO $t VALUES (100, 1)", "DELETE FROM $t WHERE a = 100"],
-      expected: "feed",
+      expected: "files",
     },
     "a file is emptied by two deletes of one transaction": {
       window: ["DELETE FROM $t WHERE a < 20;DELETE FROM $t WHERE a >= 20"],
@@ -95,6 +95,21 @@ test("a table is changed where its rows are, wherever they are kept", async () =
       before: ["CREATE TABLE $t AS SELECT i AS Snapshot_Id FROM range(40) r(i)"],
       window: ["INSERT INTO $t VALUES (77)"],
       expected: "difference: shadowed_columns",
+    },
+  });
+});
+
+test("rows have no place that could be named where a column hides it", async () => {
+  await expectStates({
+    "a column is named filename": {
+      before: ["CREATE TABLE $t AS SELECT i::VARCHAR AS FileName FROM range(40) r(i)"],
+      window: ["INSERT INTO $t VALUES ('x')"],
+      expected: "feed",
+    },
+    "a column is named file_row_number": {
+      before: ["CREATE TABLE $t AS SELECT i AS file_row_number FROM range(40) r(i)"],
+      window: ["INSERT INTO $t VALUES (77)"],
+      expected: "feed",
     },
   });
 });
@@ -125,7 +140,7 @@ test("maintenance is no change", async () => {
       window: [flush],
       expected: "unchanged",
     },
-    "rows are deleted and flushed": { window: ["DELETE FROM $t WHERE a < 3", flush], expected: "feed" },
+    "rows are deleted and flushed": { window: ["DELETE FROM $t WHERE a < 3", flush], expected: "files" },
     "files are rewritten without the deleted rows": { before: manyDeleted, window: [rewrite], expected: "unchanged" },
     "files are rewritten and rows change": {
       before: manyDeleted,
@@ -145,14 +160,14 @@ test("a damaged history matters within its window, and not behind it", async () 
   ];
   await expectStates({ within: { window: damage, expected: "rebuild: history_damaged" } });
   await expectStates({
-    behind: { before: [FORTY_ROWS, ...damage], window: ["DELETE FROM $t WHERE a = 30"], expected: "feed" },
+    behind: { before: [FORTY_ROWS, ...damage], window: ["DELETE FROM $t WHERE a = 30"], expected: "files" },
   });
 });
 
 test("the columns that are used must stay the same, and so must the table", async () => {
   await expectStates({
     "nothing happens while others are altered": { window: [], expected: "unchanged" },
-    "rows change while others are altered": { window: ["INSERT INTO $t VALUES (100, 1)"], expected: "feed" },
+    "rows change while others are altered": { window: ["INSERT INTO $t VALUES (100, 1)"], expected: "files" },
     "it gets a comment": { window: ["COMMENT ON TABLE $t IS 'x'"], expected: "feed" },
     "it gets a column": { window: ["ALTER TABLE $t ADD COLUMN c INTEGER"], expected: "feed" },
     "it loses a column that is not used": {

@@ -3,12 +3,12 @@ import { Session } from "../../src/engine/session.js";
 import type { Lake } from "../../src/index.js";
 import { OpenLake } from "../setup/open-lake.js";
 
-/** The statements that read a change feed while `work` runs. */
-async function feedReads(work: () => Promise<unknown>): Promise<string[]> {
+/** The statements that read what changed in a table while `work` runs. */
+async function deltaReads(work: () => Promise<unknown>): Promise<string[]> {
   const read: string[] = [];
   const original = Session.prototype.rows;
   Session.prototype.rows = function (this: Session, sql: string, ...rest) {
-    if (sql.includes("ducklake_table_insertions")) read.push(sql);
+    if (sql.startsWith("CREATE") && /ducklake_table_insertions|WHERE filename/.test(sql)) read.push(sql);
     return original.call(this, sql, ...rest) as never;
   };
   await work();
@@ -36,7 +36,7 @@ test("several views read a source's window once, and each sees only what it uses
   await connection.run("UPDATE t SET v = v + 1 WHERE id % 100 = 7");
   await connection.run("DELETE FROM t WHERE id = 3");
   let strategies: unknown[] = [];
-  const reads = await feedReads(async () => {
+  const reads = await deltaReads(async () => {
     const result = await lake.refresh();
     strategies = result.views.map(({ view, strategy, error }) => [view, strategy, error]);
   });
