@@ -74,7 +74,10 @@ export function lowerSubqueryPredicate(
   };
 }
 
-/** `x op ANY (…)`, one comparison a column; several only for equality where a comparison that is NULL is as good as false. */
+/**
+ * `x op ANY (…)`: comparisons that must all hold; only one where NULL is not as good as false. Of several columns only
+ * equality has a rule: what DuckDB answers for other comparisons with NULL inside depends on how it runs the query.
+ */
 export function comparisonsOf(
   lowering: Lowering,
   subquery: Ast,
@@ -86,14 +89,32 @@ export function comparisonsOf(
   const tuple = subject["class"] === "FUNCTION" && text(subject, "function_name") === "row" && inner.columns.length > 1;
   const subjects = (tuple ? children(subject, "children") : [subject]).map((ast) => resolver.resolve(ast));
   const operator = COMPARISONS[text(subquery, "comparison_type")];
-  const fits = !tuple || (nullIsFalse && operator === "=");
+  const fits = !tuple || operator === "=";
   if (operator === undefined || subjects.length !== inner.columns.length || !fits) {
-    throw new Unsupported("subquery", "this comparison with a subquery has no incremental rule");
+    throw new Unsupported(
+      "subquery",
+      tuple
+        ? "a comparison of several columns with a subquery by anything but IN or NOT IN has no incremental rule"
+        : "this comparison with a subquery has no incremental rule",
+    );
   }
-  return subjects.map((ast, index) => {
+  const comparisons = subjects.map((ast, index) => {
     const value = columnRef([inner.columns[index]?.id ?? ""]);
     return lowering.expression(comparison(text(subquery, "comparison_type"), ast, value));
   });
+  return nullIsFalse || !tuple ? comparisons : [tupleEquality(comparisons)];
+}
+
+/** As DuckDB compares tuples with those of a subquery: NULL wherever some part of one is NULL, whatever the others are. */
+function tupleEquality(parts: readonly Expression[]): Expression {
+  const all = allOf(parts);
+  return {
+    get sql() {
+      const unknown = parts.map((part) => `(${part.sql}) IS NULL`).join(" OR ");
+      return `CASE WHEN ${unknown} THEN NULL ELSE ${all.sql} END`;
+    },
+    columns: all.columns,
+  };
 }
 
 function comparison(type: string, left: Ast, right: Ast): Ast {

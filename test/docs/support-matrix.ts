@@ -78,10 +78,13 @@ const FORMS: readonly Form[] = [
     page: "semi-anti-join.md",
   },
   {
-    form: "`NOT IN` of several columns",
+    form: "`IN` as a value and `NOT IN`, of several columns",
     operator: /^(semi|anti|mark) join$/,
-    examples: ["SELECT a FROM t WHERE (a, b) NOT IN (SELECT a, c FROM u)"],
-    page: "subqueries.md",
+    examples: [
+      "SELECT a FROM t WHERE (a, b) NOT IN (SELECT a, c FROM u)",
+      "SELECT a, (a, b) IN (SELECT a, c FROM u) AS e FROM t",
+    ],
+    page: "semi-anti-join.md",
   },
   {
     form: "scalar subqueries, `EXISTS`, `IN`, `ANY`, `ALL` inside expressions, correlated or not",

@@ -114,6 +114,13 @@ export const SUBQUERIES = {
   IN: "SELECT a, b FROM t WHERE a IN (SELECT c FROM u)",
   "NOT IN with a NULL among the rows": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u)",
   "NOT IN without one": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u WHERE c IS NOT NULL)",
+  "NOT IN of two columns": "SELECT a, b FROM t WHERE (a, b) NOT IN (SELECT a, c FROM u)",
+  "NOT IN of two columns without NULLs":
+    "SELECT a, b FROM t WHERE (a, b) NOT IN (SELECT a, c FROM u WHERE a IS NOT NULL AND c IS NOT NULL)",
+  "NOT IN of two columns over no rows": "SELECT a, b FROM t WHERE (a, b) NOT IN (SELECT a, c FROM u WHERE c > 100)",
+  "not equal to ALL of two columns": "SELECT a, b FROM t WHERE (a, b) <> ALL (SELECT a, c FROM u WHERE c > 1)",
+  "IN and NOT IN of two columns as values":
+    "SELECT a, b, (a, b) IN (SELECT a, c FROM u) AS x, (a, b) NOT IN (SELECT c, a FROM u WHERE c < 3) AS y FROM t",
   "NOT IN over no rows": "SELECT a FROM t WHERE a NOT IN (SELECT c FROM u WHERE c > 100)",
   "two columns IN": "SELECT a FROM t WHERE (a, b) IN (SELECT a, c FROM u)",
   "IN with a condition on the outer row": "SELECT a FROM t WHERE a IN (SELECT c FROM u WHERE u.a = t.b)",

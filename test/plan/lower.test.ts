@@ -87,6 +87,8 @@ describe("the form of plans", () => {
 
 describe("forms without a rule are told by a reason", () => {
   test.each([
+    ["subquery", "SELECT a FROM t WHERE (a, b) > ALL (SELECT a, c FROM u)"],
+    ["subquery", "SELECT a, (a, b) <> ANY (SELECT a, c FROM u) AS x FROM t"],
     [
       "recursive_union_all",
       "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r",

@@ -59,10 +59,11 @@ export function makeSubquery(context: Context, atoms: readonly Expression[]): Ex
     [20, () => make(["(", " IN (", "))"], [outer], query([column], filter))],
     [15, () => make(["(", " NOT IN (", "))"], [outer], query([column], filter))],
     [
-      5,
+      12,
       () => {
         const [second, other] = draw.pick(pairs);
-        return make(["((", ", ", ") IN (", "))"], [outer, second], query([column, other], filter));
+        const word = draw.pick(["IN", "NOT IN"]);
+        return make(["((", ", ", `) ${word} (`, "))"], [outer, second], query([column, other], filter));
       },
     ],
     [
