@@ -1,8 +1,8 @@
-import { access, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { open } from "../../src/index.js";
 import { tempLake } from "../setup/lake.js";
-import { PAGES, supportMatrix, TABLES } from "./support-matrix.js";
+import { operatorPage, PAGES, supportMatrix, TABLES } from "./support-matrix.js";
 import { unpadded } from "./tables.js";
 
 const README = new URL("../../README.md", import.meta.url);
@@ -30,6 +30,17 @@ test(
   10 * 60_000,
 );
 
-test("every page that the table names is there", async () => {
-  for (const page of PAGES) await access(new URL(`../../docs/operators/${page}`, import.meta.url));
+test("every page of an operator tells what it is, its rule, a worked example and its cost", async () => {
+  const folder = await readdir(new URL("../../docs/operators/", import.meta.url));
+  const index = await readFile(new URL("../../docs/operators/README.md", import.meta.url), "utf8");
+  for (const page of [...PAGES, ...folder.filter((name) => name !== "README.md")]) {
+    const { title, parts } = await operatorPage(page);
+    expect(title, page).not.toBe("");
+    for (const part of ["what it is", "The rule", "Example", "Cost"]) {
+      expect(parts.get(part)?.length ?? 0, `${page}: ${part}`).toBeGreaterThan(20);
+    }
+    // A worked one: a query, and what a change means for it.
+    expect(parts.get("Example"), page).toMatch(/^```sql[^]*```\n\n\S|PIVOT above/);
+    expect(index, `the list of operators has ${page}`).toContain(`](${page})`);
+  }
 });

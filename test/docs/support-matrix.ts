@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { DefinitionError } from "../../src/errors.js";
 import type { Lake } from "../../src/lake.js";
 import type { ExplainNode, ViewDefinition } from "../../src/types.js";
@@ -8,7 +9,8 @@ interface Form {
   /** The operator of the plan, as `explain` names it, whose strategy is told. */
   readonly operator?: RegExp;
   readonly examples: readonly string[];
-  readonly page?: string;
+  /** The page in docs/operators/ that describes it. */
+  readonly page: string;
   /** True where no view can be defined so. */
   readonly refused?: boolean;
 }
@@ -221,11 +223,16 @@ const FORMS: readonly Form[] = [
     examples: ["WITH RECURSIVE r AS (SELECT a FROM t UNION ALL SELECT u.c FROM u JOIN r ON u.a = r.a) SELECT a FROM r"],
     page: "recursion.md",
   },
-  { form: "`POSITIONAL` joins", examples: ["SELECT t.b, u.c FROM t POSITIONAL JOIN u"] },
+  {
+    form: "`POSITIONAL` joins",
+    examples: ["SELECT t.b, u.c FROM t POSITIONAL JOIN u"],
+    page: "positional-join.md",
+  },
   {
     form: "`random()` and other volatile functions, `SAMPLE`",
     examples: ["SELECT random() AS x FROM t", "SELECT a FROM t USING SAMPLE 3"],
     refused: true,
+    page: "volatile.md",
   },
 ];
 
@@ -241,13 +248,34 @@ export async function supportMatrix(lake: Lake): Promise<string> {
     const found = new Set<string>();
     for (const view of views)
       for (const how of await (refused === true ? refusal(lake, view) : howKept(lake, view, operator))) found.add(how);
-    const name = page === undefined ? form : `${form} ([more](docs/operators/${page}))`;
-    rows.push(`| ${name} | ${[...found].join("; ")} |`);
+    const link = `[${(await operatorPage(page)).title}](docs/operators/${page})`;
+    rows.push(`| ${form} | ${[...found].join("; ")} | ${link} |`);
   }
-  return ["| part of a query | how it is kept |", "| --- | --- |", ...rows].join("\n");
+  return ["| part of a query | how it is kept | page |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-export const PAGES: readonly string[] = FORMS.flatMap(({ page }) => (page === undefined ? [] : [page]));
+/** The pages that the table names. */
+export const PAGES: readonly string[] = [...new Set(FORMS.map(({ page }) => page))];
+
+interface OperatorPage {
+  readonly title: string;
+  /** What stands below the title, and below each heading of the second level. */
+  readonly parts: ReadonlyMap<string, string>;
+}
+
+export async function operatorPage(name: string): Promise<OperatorPage> {
+  const text = await readFile(new URL(`../../docs/operators/${name}`, import.meta.url), "utf8");
+  const [first = "", ...sections] = text.split(/^## /m);
+  const [title = "", ...intro] = first.split("\n");
+  const parts = sections.map((section) => {
+    const [heading = "", ...lines] = section.split("\n");
+    return [heading.trim(), lines.join("\n").trim()] as const;
+  });
+  return {
+    title: title.replace(/^# /, "").trim(),
+    parts: new Map([["what it is", intro.join("\n").trim()], ...parts]),
+  };
+}
 
 async function refusal(lake: Lake, view: ViewDefinition): Promise<string[]> {
   const error = await lake.define([view]).then(
