@@ -40,7 +40,7 @@ test("every page of an operator tells what it is, its rule, a worked example and
       expect(parts.get(part)?.length ?? 0, `${page}: ${part}`).toBeGreaterThan(20);
     }
     // A worked one: a query, and what a change means for it.
-    expect(parts.get("Example"), page).toMatch(/^```sql[^]*```\n\n\S|PIVOT above/);
+    expect(parts.get("Example"), page).toMatch(/^```sql[\s\S]*```\n\n\S|PIVOT above/);
     expect(index, `the list of operators has ${page}`).toContain(`](${page})`);
   }
 });
