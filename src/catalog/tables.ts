@@ -59,37 +59,66 @@ export function tableAt(
   name: TableName,
   snapshot: bigint,
 ): Promise<TableVersion | undefined> {
-  return session.remember(`form of ${tableAtVersion(name, snapshot)}`, () =>
-    readTable(session, engine, name, snapshot),
-  );
+  return session.remember(`form of ${tableAtVersion(name, snapshot)}`, async () => {
+    const forms = await readForms(session, engine, name, [snapshot]);
+    return forms.get(snapshot);
+  });
 }
 
-async function readTable(
+/** The table of that name at both ends of a window. */
+export function tableAtEnds(
   session: Session,
   engine: Engine,
   name: TableName,
-  snapshot: bigint,
-): Promise<TableVersion | undefined> {
+  from: bigint,
+  to: bigint,
+): Promise<{ before: TableVersion | undefined; after: TableVersion | undefined }> {
+  return session.remember(`forms of ${tableAtVersion(name, from)} and ${to}`, async () => {
+    const forms = await readForms(session, engine, name, [from, to]);
+    return { before: forms.get(from), after: forms.get(to) };
+  });
+}
+
+interface FormRow {
+  readonly version: bigint;
+  readonly schema: string;
+  readonly table: string;
+  readonly id: bigint;
+  readonly uuid: string;
+  readonly column_id: bigint;
+  readonly parent: bigint | null;
+  readonly column: string;
+  readonly type: string;
+}
+
+/** The table of that name at each of the snapshots that has one. */
+async function readForms(
+  session: Session,
+  engine: Engine,
+  name: TableName,
+  snapshots: readonly bigint[],
+): Promise<ReadonlyMap<bigint, TableVersion>> {
   const at = (alias: string): string =>
-    `${alias}.begin_snapshot <= ${snapshot} AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > ${snapshot})`;
-  const rows = await session.rows<{
-    schema: string;
-    table: string;
-    id: bigint;
-    uuid: string;
-    column_id: bigint;
-    parent: bigint | null;
-    column: string;
-    type: string;
-  }>(`
-    SELECT s.schema_name AS schema, t.table_name AS table, t.table_id AS id, t.table_uuid::VARCHAR AS uuid,
+    `${alias}.begin_snapshot <= version AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > version)`;
+  const rows = await session.rows<FormRow>(`
+    SELECT CAST(version AS BIGINT) AS version, s.schema_name AS schema, t.table_name AS table, t.table_id AS id, t.table_uuid::VARCHAR AS uuid,
            c.column_id AS column_id, c.parent_column AS parent, c.column_name AS column, c.column_type AS type
-    FROM ${engine.metadataTable("ducklake_table")} t
+    FROM (VALUES ${snapshots.map((snapshot) => `(${snapshot})`).join(", ")}) AS wanted(version)
+    JOIN ${engine.metadataTable("ducklake_table")} t
+      ON lower(t.table_name) = lower(${quoteLiteral(name.table)}) AND ${at("t")}
     JOIN ${engine.metadataTable("ducklake_schema")} s ON s.schema_id = t.schema_id AND ${at("s")}
+      AND lower(s.schema_name) = lower(${quoteLiteral(name.schema)})
     JOIN ${engine.metadataTable("ducklake_column")} c ON c.table_id = t.table_id AND ${at("c")}
-    WHERE lower(s.schema_name) = lower(${quoteLiteral(name.schema)})
-      AND lower(t.table_name) = lower(${quoteLiteral(name.table)}) AND ${at("t")}
     ORDER BY c.column_order, c.column_id`);
+  const forms = new Map<bigint, TableVersion>();
+  for (const snapshot of snapshots) {
+    const form = formOf(rows.filter(({ version }) => version === snapshot));
+    if (form !== undefined) forms.set(snapshot, form);
+  }
+  return forms;
+}
+
+function formOf(rows: readonly FormRow[]): TableVersion | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
   const nested = (parent: bigint): string =>

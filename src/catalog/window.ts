@@ -1,8 +1,8 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import type { Reason } from "../types.js";
-import { type ChangeHistory, DATA_KEYS, DELETE_KEYS, existingSnapshots } from "./snapshots.js";
-import { countsAt, type TableName, type TableVersion, tableAt } from "./tables.js";
+import { type ChangeHistory, DATA_KEYS, DELETE_KEYS } from "./snapshots.js";
+import { countsAt, type TableName, type TableVersion, tableAtEnds } from "./tables.js";
 
 export interface WindowRequest {
   readonly table: TableName;
@@ -49,7 +49,7 @@ export async function inspectWindow(
   const quiet = named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_"));
   // Nothing names this table, and no name can have got another meaning.
   if (quiet && !changes.incomplete && !changes.tablesChanged) return { kind: "unchanged" };
-  const current = await tableAt(session, engine, request.table, to);
+  const { before, after: current } = await tableAtEnds(session, engine, request.table, from, to);
   if (current === undefined) return { kind: "missing" };
   if (current.uuid !== request.tableUuid) {
     return rebuild(
@@ -58,10 +58,10 @@ export async function inspectWindow(
     );
   }
   if (quiet && !changes.incomplete) return { kind: "unchanged" };
-  if (!(await existingSnapshots(session, engine, [from])).has(from)) {
+  const facts = await windowFacts(session, engine, request);
+  if (!facts.kept) {
     return rebuild(CURSOR_EXPIRED, `snapshot ${from}, up to which ${nameOf(request)} was consumed, was expired`);
   }
-  const before = await tableAt(session, engine, request.table, from);
   const changed = changedColumn(before, current, request.columns);
   if (changed !== undefined) {
     return rebuild(
@@ -69,7 +69,7 @@ export async function inspectWindow(
       `the column ${changed} of ${nameOf(request)} was added, dropped or changed its type`,
     );
   }
-  if (await historyDamaged(session, engine, request)) {
+  if (facts.damaged) {
     return rebuild(
       "history_damaged",
       `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`,
@@ -93,7 +93,7 @@ export async function inspectWindow(
       `data files of ${nameOf(request)} were rewritten, which the change feed shows as updates`,
     );
   }
-  if (await emptiedFiles(session, engine, request)) {
+  if (facts.emptied) {
     return difference(
       "files_emptied",
       `a data file of ${nameOf(request)} was emptied within one transaction, which the change feed shows twice`,
@@ -143,32 +143,37 @@ function changedColumn(
   });
 }
 
-/** Two deletes of one transaction that together empty a file: the feed lists the first of them twice. */
-async function emptiedFiles(session: Session, engine: Engine, request: WindowRequest): Promise<boolean> {
-  const rows = await session.rows(`
-    SELECT 1 FROM ${engine.metadataTable("ducklake_data_file")} f
-    JOIN ${engine.metadataTable("ducklake_delete_file")} d USING (data_file_id)
-    WHERE f.table_id = ${request.tableId} AND f.end_snapshot > ${request.from} AND f.end_snapshot <= ${request.to}
-      AND d.begin_snapshot = f.end_snapshot LIMIT 1`);
-  return rows.length > 0;
+interface WindowFacts {
+  /** The snapshot that the window begins after is still there. */
+  readonly kept: boolean;
+  /**
+   * Two delete files of one data file are live at the same snapshot, which makes the reads of that snapshot wrong. Only
+   * what overlaps the window matters: later snapshots read right again.
+   */
+  readonly damaged: boolean;
+  /** Two deletes of one transaction together emptied a file: the feed lists the first of them twice. */
+  readonly emptied: boolean;
 }
 
-/**
- * Two delete files of one data file that are live at the same snapshot make the reads of that snapshot wrong. Only
- * what overlaps the window matters: later snapshots read right again.
- */
-async function historyDamaged(session: Session, engine: Engine, request: WindowRequest): Promise<boolean> {
+async function windowFacts(session: Session, engine: Engine, request: WindowRequest): Promise<WindowFacts> {
+  const { from, to, tableId } = request;
+  const files = engine.metadataTable("ducklake_data_file");
   const deletes = engine.metadataTable("ducklake_delete_file");
   const never = "9000000000000000000";
-  const rows = await session.rows(`
-    SELECT 1 FROM (
-      SELECT greatest(a.begin_snapshot, b.begin_snapshot) AS damage_begin,
-             least(coalesce(a.end_snapshot, ${never}), coalesce(b.end_snapshot, ${never}), coalesce(f.end_snapshot, ${never})) AS damage_end
-      FROM ${deletes} a
-      JOIN ${deletes} b ON a.data_file_id = b.data_file_id AND a.delete_file_id < b.delete_file_id
-      JOIN ${engine.metadataTable("ducklake_data_file")} f ON f.data_file_id = a.data_file_id
-      WHERE a.table_id = ${request.tableId} AND b.table_id = ${request.tableId}
-    )
-    WHERE damage_begin < damage_end AND damage_begin <= ${request.to} AND damage_end > ${request.from} LIMIT 1`);
-  return rows.length > 0;
+  return session.row<WindowFacts>(`
+    SELECT EXISTS (SELECT 1 FROM ${engine.metadataTable("ducklake_snapshot")} WHERE snapshot_id = ${from}) AS kept,
+    EXISTS (
+      SELECT 1 FROM (
+        SELECT greatest(a.begin_snapshot, b.begin_snapshot) AS damage_begin,
+               least(coalesce(a.end_snapshot, ${never}), coalesce(b.end_snapshot, ${never}), coalesce(f.end_snapshot, ${never})) AS damage_end
+        FROM ${deletes} a
+        JOIN ${deletes} b ON a.data_file_id = b.data_file_id AND a.delete_file_id < b.delete_file_id
+        JOIN ${files} f ON f.data_file_id = a.data_file_id
+        WHERE a.table_id = ${tableId} AND b.table_id = ${tableId}
+      ) WHERE damage_begin < damage_end AND damage_begin <= ${to} AND damage_end > ${from}
+    ) AS damaged,
+    EXISTS (
+      SELECT 1 FROM ${files} f JOIN ${deletes} d USING (data_file_id)
+      WHERE f.table_id = ${tableId} AND f.end_snapshot > ${from} AND f.end_snapshot <= ${to} AND d.begin_snapshot = f.end_snapshot
+    ) AS emptied`);
 }

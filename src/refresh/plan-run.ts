@@ -209,6 +209,8 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
     const state = { kind: "changed", method: "difference", reason: null, inlinedDeletes: false } as const;
     return { ...base, identity, from: null, state, logged: null };
   }
+  // An upstream view that this run has moved stands at a snapshot that is newer than what was read.
+  await run.history.extend(run.session, place.to);
   const found = await sourceState(run, view, defined, place, cursor);
   const logged = await loggedWindow(run, view, defined, cursor, found);
   const state = logged === null ? found : changedByLog(found);

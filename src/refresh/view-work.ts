@@ -113,7 +113,6 @@ export class ViewWork {
     const terms = countTerms(this.planned.view.definition.plan, () => false, false);
     const written = await writeCursors(this.writeInput("incremental", null, terms), built);
     this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
-    await this.context.history.extend(this.context.session, written.snapshot);
   }
 
   private async incremental(): Promise<ViewResult> {
@@ -271,7 +270,6 @@ export class ViewWork {
       snapshot: written.snapshot,
       built: { fingerprint: view.definition.fingerprint, layout: view.definition.layout, table },
     });
-    await this.context.history.extend(this.context.session, written.snapshot);
     await this.deltas.drop();
     const beside = besideTables(view.definition.layout, table).map(({ difference }) => difference);
     for (const difference of [DIFFERENCE, ...beside, ...recursionTables(view.definition.plan)]) {
