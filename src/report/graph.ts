@@ -96,11 +96,12 @@ function drawEdge({ from, to, changed }: GraphEdge, points: readonly Point[]): H
 function drawNode({ name, view, note }: Node, width: number, { x, y }: Point): Html {
   const [left, top] = [(x - width / 2).toFixed(1), (y - NODE_HEIGHT / 2).toFixed(1)];
   const label = shorten(name, LONGEST_LABEL);
-  const title = label === name ? null : html`<title>${name}</title>`;
+  const tip = label === name ? null : html` data-tip="${name}"`;
+  const place = html`transform="translate(${left} ${top})" data-node="${name}"${tip}`;
   const box = html`<rect width="${width}" height="${NODE_HEIGHT}" rx="7"></rect>`;
   if (view === undefined) {
-    return html`<g class="node table" transform="translate(${left} ${top})" data-node="${name}">${box}<text class="label" x="12" y="19">${title}${label}</text><text class="note" x="12" y="34">${note}</text></g>`;
+    return html`<g class="node table" ${place}>${box}<text class="label" x="12" y="19">${label}</text> <text class="note" x="12" y="34">${note}</text></g>`;
   }
   const health = healthOf(view);
-  return html`<a class="node view ${health}" href="#${anchor("view", name)}" transform="translate(${left} ${top})" data-node="${name}" aria-label="${name}, ${note}">${box}<g transform="translate(12 12)">${glyph(health)}</g><text class="label" x="30" y="19">${title}${label}</text><text class="note" x="30" y="34">${note}</text></a>`;
+  return html`<a class="node view ${health}" href="#${anchor("view", name)}" ${place}>${box}<g transform="translate(12 12)">${glyph(health)}</g><text class="label" x="30" y="19">${label}</text> <text class="note" x="30" y="34">${note}</text></a>`;
 }

@@ -134,7 +134,7 @@ rect.incremental { fill: var(--inc); } rect.recompute { fill: var(--full); } rec
 .cost { display: grid; grid-template-columns: 190px minmax(0, 1fr) 110px; gap: 18px; align-items: center; padding: 3px 0; font-size: 13px; }
 .cost-name { min-width: 0; line-height: 1.35; } .cost-name a { text-decoration: none; } .cost-name a:hover { text-decoration: underline; }
 .ratio { text-align: right; } .ratio b { font-weight: 600; color: var(--inc); } .ratio b.loss { color: var(--full); }
-.track { stroke: var(--line); } .gain { stroke: var(--inc); stroke-width: 2; opacity: .45; } .loss { stroke: var(--full); stroke-width: 2; opacity: .55; }
+.track { stroke: var(--line); } line.gain { stroke: var(--inc); stroke-width: 2; opacity: .45; } line.loss { stroke: var(--full); stroke-width: 2; opacity: .55; }
 circle.incremental { fill: var(--inc); stroke: var(--paper); stroke-width: 1; }
 circle.full { fill: var(--paper); stroke: var(--full); stroke-width: 2; }
 .plot .whole { stroke: var(--full); stroke-dasharray: 4 4; stroke-width: 1.2; opacity: .8; }
