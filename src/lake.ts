@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { interrupted, orAborted } from "./engine/interrupt.js";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
-import { retryConflicts } from "./engine/retry.js";
+import { Patience, retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
 import { sparingMemory } from "./engine/sparing.js";
 import { InterruptedError } from "./errors.js";
@@ -16,6 +16,7 @@ import { explainView } from "./refresh/explain.js";
 import { graphOf } from "./refresh/graph.js";
 import { readHistory } from "./refresh/history.js";
 import { selectViews } from "./refresh/order.js";
+import { refreshUntilLevel } from "./refresh/overtaken.js";
 import { overviewOf } from "./refresh/overview.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
 import { runRefresh } from "./refresh/run.js";
@@ -135,7 +136,8 @@ export class Lake implements AsyncDisposable {
   refresh(options: RefreshOptions = {}): Promise<RefreshResult> {
     return this.exclusive(async (session) => {
       if (options.dryRun !== true) await this.retrying(session, () => this.tables.upgrade(session));
-      return runRefresh(() => this.start(session, options.toSnapshot), options);
+      const run = () => runRefresh(() => this.start(session, options.toSnapshot), options);
+      return refreshUntilLevel(run, session.patience);
     }, options);
   }
 
@@ -325,7 +327,8 @@ export class Lake implements AsyncDisposable {
   private async session(signal: AbortSignal | undefined): Promise<Session> {
     const none = async (): Promise<void> => undefined;
     try {
-      return await retryConflicts(() => this.engine.session(signal), none, signal);
+      const patience = new Patience(this.engine.config.retryForMs);
+      return await retryConflicts(() => this.engine.session(signal, patience), none, { signal, patience });
     } catch (error) {
       throw orInterrupted(error, signal);
     }
@@ -333,7 +336,7 @@ export class Lake implements AsyncDisposable {
 
   private retrying<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
     const sparing = (): Promise<Result> => sparingMemory(session, work);
-    return retryConflicts(sparing, () => this.engine.reattach(session), session.signal);
+    return retryConflicts(sparing, () => this.engine.reattach(session), session);
   }
 
   private exclusive<Result>(

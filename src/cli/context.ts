@@ -3,6 +3,7 @@
 import type { Writable } from "node:stream";
 import type { Command } from "commander";
 import type { Logger } from "../logger.js";
+import type { LakeConfig } from "../types.js";
 import type { Style } from "./style.js";
 
 export type OutputFormat = "text" | "json";
@@ -16,6 +17,8 @@ export interface GlobalOptions {
   readonly projectDir: string;
   readonly output: RowFormat;
   readonly debug?: boolean;
+  /** In milliseconds. */
+  readonly retryFor?: number;
 }
 
 /** One run of one command. */
@@ -28,6 +31,8 @@ export interface Session {
   /** The folder that holds `ducklake-ivm.yaml`, as it was given. */
   readonly projectDirectory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the command line says of the lake; it goes before the configuration. */
+  readonly lakeOptions: Pick<LakeConfig, "retryForMs">;
   /** For lines that are meant for a person; does nothing where the output is no terminal. */
   readonly style: Style;
   /** For what the library has to say while it works: on stderr, details only with `--debug`. */

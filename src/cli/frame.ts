@@ -39,6 +39,7 @@ export class Frame implements CliContext {
       out: this.#process.stdout,
       projectDirectory: options.projectDir,
       env: this.#process.env,
+      lakeOptions: options.retryFor === undefined ? {} : { retryForMs: options.retryFor },
       style: this.#style(output),
       logger: this.#logger(options.debug === true),
       say: (line) => this.#write(output === "json" ? this.#process.stderr : this.#process.stdout, line),

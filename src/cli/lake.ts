@@ -13,7 +13,7 @@ export async function readProject(session: Session): Promise<Project> {
 export async function withLake<T>(session: Session, work: (lake: Lake, project: Project) => Promise<T>): Promise<T> {
   const project = await readProject(session);
   const { open } = await import("../index.js");
-  const lake = await open(project.lake, { logger: session.logger });
+  const lake = await open({ ...project.lake, ...session.lakeOptions }, { logger: session.logger });
   let result: T;
   try {
     result = await work(lake, project);

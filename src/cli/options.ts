@@ -1,5 +1,6 @@
 /** Options that several commands have. */
 import { InvalidArgumentError, Option } from "commander";
+import { PERIOD_HELP, parsePeriod } from "../project/period.js";
 
 export function toSnapshotOption(): Option {
   return snapshotOption("--to-snapshot <n>", "bring the views to this snapshot instead of the newest");
@@ -21,6 +22,15 @@ export function countOption(flags: string, description: string): Option {
       throw new InvalidArgumentError("Write a whole number, at least 1.");
     }
     return number;
+  });
+}
+
+/** An option whose value is a length of time, given in milliseconds. */
+export function periodOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text: string) => {
+    const milliseconds = parsePeriod(text);
+    if (milliseconds === undefined) throw new InvalidArgumentError(PERIOD_HELP);
+    return milliseconds;
   });
 }
 

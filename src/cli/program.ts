@@ -14,6 +14,7 @@ import { registerHistory } from "./history.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
 import { registerMerge } from "./merge.js";
+import { periodOption } from "./options.js";
 import { registerPlan } from "./plan.js";
 import { registerRefresh } from "./refresh.js";
 import { registerReplay } from "./replay.js";
@@ -42,6 +43,9 @@ export function createProgram(context: CliContext): Command {
       )
         .choices(ROW_FORMATS)
         .default("text"),
+    )
+    .addOption(
+      periodOption("--retry-for <time>", "how long to wait for other writers, such as 2m, before exit code 75"),
     )
     .option("--debug", "print stack traces of errors")
     .helpOption("--help", "print help")

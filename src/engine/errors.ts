@@ -20,6 +20,9 @@ export const STALE_CATALOG = "catalog_stale";
 /** The memory limit was reached. */
 export const OUT_OF_MEMORY = "out_of_memory";
 
+/** The code of a DuckDB file that another process has open. */
+export const CATALOG_LOCKED = "catalog_locked";
+
 type Make = (message: string, cause: Error) => IvmError;
 
 const KINDS: readonly (readonly [RegExp, Make])[] = [
@@ -54,7 +57,7 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
   [
     /Could not set lock on file/i,
     (message, cause) =>
-      new ConflictError("catalog_locked", `The catalog file is open in another process. ${message}`, {
+      new ConflictError(CATALOG_LOCKED, `The catalog file is open in another process. ${message}`, {
         cause,
         hint: "A DuckDB-file catalog serves one process at a time; end the other one, or use a PostgreSQL catalog.",
       }),

@@ -5,6 +5,7 @@ import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
 import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
 import { makeRedactor, passwordsOf } from "./redact.js";
+import { Patience, retryConflicts } from "./retry.js";
 import { createS3Secret } from "./s3.js";
 import { Session } from "./session.js";
 
@@ -62,7 +63,13 @@ export class Engine {
     try {
       const session = await engine.rawSession();
       try {
-        await engine.attach(session, logger);
+        // A file of SQLite is locked for moments; one of DuckDB for as long as its process lives, which is not waited for.
+        const limits = { patience: new Patience(config.retryForMs) };
+        await retryConflicts(
+          () => engine.attach(session, logger),
+          async () => undefined,
+          limits,
+        );
       } finally {
         session.close();
       }
@@ -76,9 +83,10 @@ export class Engine {
   /**
    * A new connection with the lake in use, safe for reads of old versions.
    * @param signal its abort ends whatever runs there.
+   * @param patience what the call that it is for may wait for other writers.
    */
-  async session(signal?: AbortSignal): Promise<Session> {
-    const session = await this.rawSession(signal);
+  async session(signal?: AbortSignal, patience?: Patience): Promise<Session> {
+    const session = await this.rawSession(signal, patience);
     try {
       await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
       await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
@@ -162,8 +170,8 @@ export class Engine {
     if (this.ownsInstance) this.instance.closeSync();
   }
 
-  private async rawSession(signal?: AbortSignal): Promise<Session> {
-    return new Session(await this.instance.connect(), this.redact, signal);
+  private async rawSession(signal?: AbortSignal, patience?: Patience): Promise<Session> {
+    return new Session(await this.instance.connect(), this.redact, signal, patience);
   }
 
   private async attach(session: Session, logger: Logger): Promise<void> {

@@ -9,6 +9,7 @@ import {
 } from "@duckdb/node-api";
 import { engineError } from "./errors.js";
 import { interrupted, interruptOnAbort } from "./interrupt.js";
+import { Patience } from "./retry.js";
 
 export type Parameter = string | number | bigint | boolean | null | readonly string[];
 
@@ -30,6 +31,8 @@ export class Session {
     private readonly redact: (text: string) => string = (text) => text,
     /** Its abort interrupts the statement that runs and refuses those that follow, with InterruptedError. */
     readonly signal?: AbortSignal,
+    /** What is left of the time for conflicts of the call that the session is for. */
+    readonly patience: Patience = new Patience(),
   ) {}
 
   /** Rows as objects: BIGINT and HUGEINT as bigint, VARCHAR as string, lists as arrays. */

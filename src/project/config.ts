@@ -86,6 +86,7 @@ const schema = z.strictObject({
     sources: flag.optional(),
     compact: z.enum(["auto", "manual"], { error: expectedOneOf("auto", "manual") }).optional(),
   }),
+  retry_for: period.optional(),
   engine: section({
     extension_directory: text.optional(),
     threads: positiveInteger.optional(),
@@ -109,6 +110,7 @@ const HELP: ShapeHelp = {
     float_sums: FLOAT_SUMS_HELP,
     log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size", "sources" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
+    retry_for: "Write how long to wait for other writers (90s, 5m); by default it is 1m.",
     "lake.catalog": 'Write a DuckDB file ("lake.ducklake"), "sqlite:FILE" or "postgres:dbname=… host=…".',
     "lake.data_path": "Write a folder or s3://bucket/prefix, or leave it out for a lake that exists.",
     "lake.metadata_schema":
@@ -182,6 +184,7 @@ class ConfigBuilder {
         schema: viewSchema,
         stateSchema,
         ...defined("log", nonEmpty(this.#log())),
+        ...defined("retryForMs", this.values.retry_for),
         ...defined("engine", nonEmpty(this.#engine())),
       },
       views: this.#resolved(["views"], this.values.views, resolvePath) ?? this.values.views,

@@ -4,7 +4,7 @@ import { CURSOR_EXPIRED, inspectWindow, type WindowState } from "../catalog/wind
 import type { Engine } from "../engine/lake.js";
 import type { Notify } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
-import { InternalError, RefreshError } from "../errors.js";
+import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import { sourceLog, sourceOfLog } from "../log/names.js";
 import { type LogState, readLogs } from "../log/registry.js";
 import type { LogRoot } from "../log/root.js";
@@ -16,6 +16,7 @@ import type { DefinedSource } from "../view/definition.js";
 import type { Layout } from "../view/layout.js";
 import { LAYOUT_WITH_LOGS } from "../view/migrations.js";
 import type { BuiltView, Cursor, Progress, State, StateTables, StoredView } from "../view/state.js";
+import { OVERTAKEN } from "./overtaken.js";
 import { SharedDeltas } from "./shared-deltas.js";
 import type { Instants } from "./sources.js";
 
@@ -31,6 +32,8 @@ export interface RunContext {
   readonly state: State;
   readonly history: ChangeHistory;
   readonly horizon: bigint;
+  /** True where nobody asked for this horizon, so that a run which another one overtakes takes a newer one. */
+  readonly mayGoOn: boolean;
   /** The horizon's commit time, as text with a time zone: the time for definitions that ask for it. */
   readonly instant: string;
   /** The newest snapshot when the run began: where views that this run does not move are read. */
@@ -106,6 +109,7 @@ async function readRun(
     state,
     history,
     horizon,
+    mayGoOn: toSnapshot === undefined,
     instant,
     present,
     moved: new Map(),
@@ -155,6 +159,7 @@ export async function planViewRun(run: RunContext, view: StoredView): Promise<Pl
     });
   }
   if (progress.horizon !== null && progress.horizon > run.horizon) {
+    if (run.mayGoOn) throw overtaken(run, view, view, progress.horizon);
     throw new RefreshError(
       "horizon_behind",
       `View ${view.name} stands at snapshot ${progress.horizon} already and can't go back to ${run.horizon}.`,
@@ -167,6 +172,15 @@ export async function planViewRun(run: RunContext, view: StoredView): Promise<Pl
   const sources: PlannedSource[] = [];
   for (const source of view.definition.sources) sources.push(await planSource(run, view, source));
   return { view, progress, sources, ...decide(view, sources, progress, run.horizon) };
+}
+
+/** Another run was faster: `moved` stands past the horizon that `view` was to be brought to. */
+export function overtaken(run: RunContext, view: StoredView, moved: StoredView, horizon: bigint): ConflictError {
+  return new ConflictError(
+    OVERTAKEN,
+    `Another run has brought view ${moved.name} to snapshot ${horizon}, past ${run.horizon}, in the meantime.`,
+    { subject: { view: view.name, snapshot: run.horizon }, hint: "Run the same command again." },
+  );
 }
 
 function decide(

@@ -1,8 +1,15 @@
-import { retryConflicts } from "../engine/retry.js";
+import { Patience, retryConflicts } from "../engine/retry.js";
 import { IvmError } from "../errors.js";
 import type { Reason, ViewResult } from "../types.js";
+import { OVERTAKEN } from "./overtaken.js";
 import type { RunContext } from "./plan-run.js";
 import { timeOf } from "./write.js";
+
+/** The code of a view that was left alone because one that it reads failed. */
+export const UPSTREAM_FAILED = "upstream_failed";
+
+/** The run's own patience may be what has ended. */
+const PATIENCE_MS = 10_000;
 
 /**
  * Records the views that failed, in one commit, so that the history tells of them as well. Where that fails too, the
@@ -13,7 +20,10 @@ export async function recordFailures(
   runId: string,
   results: readonly ViewResult[],
 ): Promise<Reason[]> {
-  const failures = results.filter(({ error }) => error !== null);
+  const overtaken = results.some(({ error }) => error?.code === OVERTAKEN);
+  // A run that was overtaken goes on, and with it the views that wait for the one that it was overtaken at.
+  const passing = overtaken ? [OVERTAKEN, UPSTREAM_FAILED] : [];
+  const failures = results.filter(({ error }) => error !== null && !passing.includes(error.code));
   if (failures.length === 0) return [];
   const { session, tables } = run;
   const record = (): Promise<void> =>
@@ -25,7 +35,7 @@ export async function recordFailures(
       });
     });
   try {
-    await retryConflicts(record, () => run.engine.reattach(session));
+    await retryConflicts(record, () => run.engine.reattach(session), { patience: new Patience(PATIENCE_MS) });
     return [];
   } catch (error) {
     if (!(error instanceof IvmError)) throw error;

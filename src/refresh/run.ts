@@ -15,7 +15,7 @@ import type { StoredView } from "../view/state.js";
 import { statementOf } from "./compute.js";
 import { selectAlone, selectViews, upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
-import { recordFailures } from "./record-failures.js";
+import { recordFailures, UPSTREAM_FAILED } from "./record-failures.js";
 import { recordSources } from "./record-sources.js";
 import { dryResult, errorResult, failure, unchanged } from "./results.js";
 import { tidyStateTables } from "./upkeep.js";
@@ -46,7 +46,7 @@ export async function runRefresh(begin: () => Promise<RunContext>, options: Refr
       // After a conflict the state is read anew: another run may have done the work already.
       if (attempt > 1) run = { ...(await start()), horizon, moved: run.moved, shared: run.shared, moving: run.moving };
       const view = selectViews(run.state.views, [name]).at(-1);
-      if (view === undefined) throw new ConflictError("moved", `View ${name} was dropped in the meantime.`);
+      if (view === undefined) throw new ConflictError("view_dropped", `View ${name} was dropped in the meantime.`);
       const upstream = upstreamOf(view).find((upstreamName) => failed.has(upstreamName.toLowerCase()));
       if (upstream !== undefined) throw upstreamFailed(view, upstream);
       const result = await sparingMemory(run.session, () => refreshView(run, view, runId, options.dryRun === true));
@@ -57,7 +57,7 @@ export async function runRefresh(begin: () => Promise<RunContext>, options: Refr
       notify({ kind: "retrying", view: name, error: errorResult(error) });
     let result: ViewResult;
     try {
-      result = await retryConflicts(once, reattach, run.session.signal, retrying);
+      result = await retryConflicts(once, reattach, run.session, retrying);
     } catch (error) {
       run.session.checkSignal();
       failed.add(name.toLowerCase());
@@ -110,7 +110,7 @@ async function recorded(
     return { ...present, logStates: await readLogs(present.session, present.tables) };
   };
   const sparing = (attempt: number): Promise<RunContext> => sparingMemory(run.session, () => record(attempt));
-  return retryConflicts(sparing, () => run.engine.reattach(run.session), run.session.signal);
+  return retryConflicts(sparing, () => run.engine.reattach(run.session), run.session);
 }
 
 /** True where a view gets new cursors in this run, whether or not a base table has changed. */
@@ -130,7 +130,7 @@ async function anyMoves(run: RunContext, views: readonly StoredView[]): Promise<
 
 function upstreamFailed(view: StoredView, upstream: string): RefreshError {
   return new RefreshError(
-    "upstream_failed",
+    UPSTREAM_FAILED,
     `View ${view.name} was left alone because ${upstream}, which it reads, failed.`,
     {
       subject: { view: view.name },

@@ -1,12 +1,12 @@
 /** Whether the views that a view reads stand at the run's horizon. */
-import { RefreshError } from "../errors.js";
+import { type ConflictError, RefreshError } from "../errors.js";
 import { sameName } from "../sql/quote.js";
 import type { StoredView } from "../view/state.js";
 import { upstreamOf } from "./order.js";
-import { planViewRun, type RunContext } from "./plan-run.js";
+import { overtaken, planViewRun, type RunContext } from "./plan-run.js";
 
 /** The code of a view that can't be moved because one that it reads stands elsewhere. */
-export const UPSTREAM_ELSEWHERE = "upstream_not_at_horizon";
+const UPSTREAM_ELSEWHERE = "upstream_not_at_horizon";
 
 /**
  * A view over another view is only right at a horizon that both are brought to. Those that this run has moved, or has
@@ -52,9 +52,10 @@ async function strategyOf(run: RunContext, view: StoredView) {
   }
 }
 
-function elsewhere(run: RunContext, view: StoredView, upstream: StoredView): RefreshError {
+function elsewhere(run: RunContext, view: StoredView, upstream: StoredView): RefreshError | ConflictError {
   const horizon = horizonOf(run, upstream);
   const isPast = horizon !== null && horizon > run.horizon;
+  if (isPast && run.mayGoOn) return overtaken(run, view, upstream, horizon);
   const where =
     horizon === null
       ? "has not been built yet"

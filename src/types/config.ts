@@ -61,5 +61,10 @@ export interface LakeConfig {
   /** Schema of this project's own tables. Default `ivm`. */
   readonly stateSchema?: string;
   readonly log?: LogConfig;
+  /**
+   * How long one call repeats its work, in milliseconds, while other writers are in its way, before it ends with
+   * ConflictError. Default one minute; with 0 nothing is repeated.
+   */
+  readonly retryForMs?: number;
   readonly engine?: EngineConfig;
 }
