@@ -35,10 +35,13 @@ export type {
 export type {
   CostEstimate,
   CostResult,
+  ExplainAdvice,
+  ExplainHistory,
   ExplainNode,
   ExplainRead,
   ExplainResult,
   ExplainTerm,
+  MeasuredRuns,
 } from "./types/explain.js";
 export type { GraphEdge, LakeGraph, TableNode, ViewNode } from "./types/graph.js";
 export type { HistoryOptions, RunRecord, RunSourceRecord } from "./types/history.js";

@@ -1,6 +1,16 @@
 /** `explain`: how one view is kept. */
 import type { Command } from "commander";
-import type { CostEstimate, CostResult, ExplainNode, ExplainRead, ExplainResult, ExplainTerm } from "../types.js";
+import type {
+  CostEstimate,
+  CostResult,
+  ExplainAdvice,
+  ExplainHistory,
+  ExplainNode,
+  ExplainRead,
+  ExplainResult,
+  ExplainTerm,
+  MeasuredRuns,
+} from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
 import type { Style } from "./style.js";
@@ -23,6 +33,10 @@ export function explainLines(result: ExplainResult, style: Style): string[] {
   return [
     `${style.bold(result.view)}: ${result.strategy}, ${snapshot}`,
     ...result.reasons.map((reason) => `  ${reason.text} (${reason.code})`),
+    ...historyLines(result.history),
+    ...(result.advice.length === 0
+      ? []
+      : ["", style.bold("what would cost less"), ...result.advice.flatMap((advice) => adviceLines(advice, style))]),
     ...(result.plan === null ? [] : ["", style.bold("plan"), ...treeLines(result.plan, style)]),
     ...(result.terms.length === 0
       ? []
@@ -34,6 +48,34 @@ export function explainLines(result: ExplainResult, style: Style): string[] {
     "",
     style.bold("recompute"),
     ...indented(result.recomputeSql, "  "),
+  ];
+}
+
+function historyLines({ incremental, recompute, last }: ExplainHistory): string[] {
+  if (last === null) return [];
+  const { terms, rows } = last;
+  const ran = terms.total === 0 ? "" : `, ${terms.run} of ${terms.total} terms ran`;
+  const why = last.reason === null ? "" : `, because ${last.reason.text}`;
+  return [
+    `  last run: ${last.strategy} (${last.from ?? "start"}, ${last.to}]${ran}, +${rows.inserted} −${rows.deleted} rows${why}`,
+    ...measuredLine("by rules", incremental),
+    ...measuredLine("recomputed", recompute),
+  ];
+}
+
+function measuredLine(name: string, measured: MeasuredRuns | null): string[] {
+  if (measured === null) return [];
+  const { runs, medianMs, slowestMs } = measured;
+  return [
+    `  ${name} in ${runs} ${runs === 1 ? "run" : "runs"}: median ${Math.round(medianMs)} ms, slowest ${Math.round(slowestMs)} ms`,
+  ];
+}
+
+function adviceLines({ code, part, why, rewrite, page }: ExplainAdvice, style: Style): string[] {
+  return [
+    `  ${part}: ${why} ${style.dim(`(${code})`)}`,
+    ...(rewrite === null ? [] : [`      → ${rewrite}`]),
+    ...(page === null ? [] : [`      ${style.dim(page)}`]),
   ];
 }
 

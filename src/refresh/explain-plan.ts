@@ -139,7 +139,8 @@ class Describer {
     const calls = relation.calls.map((call) => call.expression.sql).join(", ");
     const operator = relation.calls.length === 0 && relation.keys.length > 0 ? "distinct" : "aggregate";
     const detail = [calls, keys === "" ? "" : `by ${keys}`].filter((part) => part !== "").join(" ");
-    return this.unary(operator, detail, top ? this.stored() : "affected groups, new minus old", relation.input, false);
+    const inside = relation.keys.length === 0 ? "all rows, new minus old" : "affected groups, new minus old";
+    return this.unary(operator, detail, top ? this.stored() : inside, relation.input, false);
   }
 
   private stored(): string {

@@ -2,6 +2,8 @@ import type { CostResult, ExplainResult, Reason } from "../types.js";
 import type { StoredView } from "../view/state.js";
 import { statementOf } from "./compute.js";
 import { costResult, estimateCosts } from "./cost.js";
+import { adviceOf } from "./explain-advice.js";
+import { measuredRuns } from "./explain-history.js";
 import { describePlan } from "./explain-plan.js";
 import { explainTerms, runSources } from "./explain-terms.js";
 import { type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
@@ -17,12 +19,16 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
     plan === null || planned === null
       ? { terms: [], rereads: [] }
       : explainTerms(run, plan, definition.layout, planned, sources);
+  const tree = plan === null ? null : describePlan(plan, definition.layout);
+  const reasons = allReasons(definition.reasons, planned?.reason ?? null);
   return {
     view: view.name,
     strategy: plan === null || definition.refresh === "full" ? "recompute" : "incremental",
-    reasons: allReasons(definition.reasons, planned?.reason ?? null),
+    reasons,
     horizon: run.state.progress.get(view.name)?.horizon ?? null,
-    plan: plan === null ? null : describePlan(plan, definition.layout),
+    advice: adviceOf(reasons, tree),
+    history: await measuredRuns(run.session, run.tables, run.state.layout, view.name),
+    plan: tree,
     ...explained,
     cost: planned === null || planned.strategy !== "incremental" ? null : await explainCost(run, planned),
     recomputeSql:

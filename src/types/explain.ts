@@ -1,5 +1,6 @@
 /** What `explain` gives. */
 import type { Reason } from "./common.js";
+import type { RunRecord } from "./history.js";
 
 /** What a refresh is expected to take, in milliseconds. */
 export interface CostEstimate {
@@ -48,11 +49,45 @@ export interface ExplainNode {
   readonly children: readonly ExplainNode[];
 }
 
+/** A part of a view that is recomputed, or kept by a rule that reads all its rows. */
+export interface ExplainAdvice {
+  /** That of the reason, or of the kind of the part. */
+  readonly code: string;
+  /** `the view`, or the operator of the plan. */
+  readonly part: string;
+  readonly why: string;
+  /** How to write it so that a rule keeps it; null where no way is known. */
+  readonly rewrite: string | null;
+  /** The page of the documentation that tells more. */
+  readonly page: string | null;
+}
+
+/** What refreshes of one strategy took. */
+export interface MeasuredRuns {
+  readonly runs: number;
+  readonly medianMs: number;
+  readonly slowestMs: number;
+  /** Rows that the last of them inserted and deleted. */
+  readonly lastRows: { readonly inserted: bigint; readonly deleted: bigint };
+}
+
+/** What the view's newest refreshes took, up to a hundred of them. */
+export interface ExplainHistory {
+  /** Null where there were none. */
+  readonly incremental: MeasuredRuns | null;
+  readonly recompute: MeasuredRuns | null;
+  /** The last run that moved the view, with how its sources were read and how many terms ran; null before the first. */
+  readonly last: RunRecord | null;
+}
+
 export interface ExplainResult {
   readonly view: string;
   readonly strategy: "incremental" | "recompute";
   readonly reasons: readonly Reason[];
   readonly horizon: bigint | null;
+  /** What to write differently: one entry for each part that is recomputed or reads all its rows. */
+  readonly advice: readonly ExplainAdvice[];
+  readonly history: ExplainHistory;
   readonly plan: ExplainNode | null;
   readonly terms: readonly ExplainTerm[];
   /** What is read for groups whose stored state can't be folded; empty where every state can. */

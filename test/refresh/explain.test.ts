@@ -49,3 +49,54 @@ test("explain shows how far keys are pushed into what terms read, and what group
     /groups that can't be folded\n {2}reads new main\.a AS a: only rows whose "n#\d+" changed/,
   );
 });
+
+test("explain tells what to write differently, and what the view's runs took", async () => {
+  await using opened = await OpenLake.start();
+  const { lake, connection: writer } = opened;
+  await writer.run("CREATE TABLE a AS SELECT range AS k, range % 3 AS n, range / 2 AS d FROM range(50)");
+  const recursion = (union: string): string =>
+    `WITH RECURSIVE r(k) AS (SELECT k FROM a WHERE k < 2 ${union} SELECT a.k FROM a, r WHERE a.k = r.k + 1 AND a.k < 9) SELECT k FROM r`;
+  await lake.define([
+    { name: "positional", sql: "SELECT x.k, y.n FROM a x POSITIONAL JOIN a y" },
+    { name: "copies", sql: recursion("UNION ALL") },
+    { name: "reach", sql: recursion("UNION") },
+    { name: "whole", sql: "SELECT k, rank() OVER (ORDER BY n) AS r FROM a" },
+    { name: "beside", sql: "SELECT a.k FROM a, (SELECT max(k) AS m FROM a) x WHERE a.k = x.m" },
+    { name: "floats", sql: "SELECT n, sum(d) AS s FROM a GROUP BY n" },
+    { name: "first", sql: "SELECT k FROM a LIMIT 3" },
+    { name: "kept", sql: "SELECT n, count(*) AS c FROM a GROUP BY n" },
+  ]);
+  const advised = async (view: string): Promise<string[]> =>
+    (await lake.explain(view)).advice.map(({ code, rewrite, page }) => {
+      expect(rewrite, code).not.toBeNull();
+      expect(page).toMatch(/^docs\/operators\/[a-z-]+\.md$/);
+      return code;
+    });
+  expect(await advised("positional")).toEqual(["positional_join"]);
+  expect(await advised("copies")).toEqual(["recursive_union_all"]);
+  expect(await advised("reach")).toEqual(["recursion_lost"]);
+  expect(await advised("whole")).toEqual(["window_whole"]);
+  expect(await advised("beside")).toEqual(["group_whole"]);
+  expect(await advised("floats")).toEqual(["groups_reread"]);
+  expect(await advised("first")).toEqual(["limit"]);
+  expect(await advised("kept")).toEqual([]);
+
+  expect((await lake.explain("kept")).history).toEqual({ incremental: null, recompute: null, last: null });
+  await lake.refresh();
+  await writer.run("INSERT INTO a VALUES (60, 1, 1)");
+  const { runId } = await lake.refresh();
+  await writer.run("INSERT INTO a VALUES (61, 1, 1)");
+  await lake.refresh();
+  const { history } = await lake.explain("kept");
+  expect(history.recompute).toBeNull();
+  expect(history.incremental).toMatchObject({ runs: 2, lastRows: { inserted: 1n, deleted: 1n } });
+  expect(history.incremental?.medianMs).toBeLessThanOrEqual(history.incremental?.slowestMs ?? 0);
+  expect(history.last).toMatchObject({ strategy: "incremental", terms: { total: 1, run: 1, skipped: 0 } });
+  expect(history.last?.runId).not.toBe(runId);
+  const positional = await lake.explain("positional");
+  expect(positional.history.recompute?.runs).toBe(2);
+  const lines = explainLines(positional, plain).join("\n");
+  expect(lines).toMatch(/last run: recompute .*because a POSITIONAL join/);
+  expect(lines).toMatch(/recomputed in 2 runs: median \d+ ms, slowest \d+ ms/);
+  expect(lines).toMatch(/→ Number the rows of both sides/);
+});
