@@ -63,7 +63,16 @@ else await work(JSON.parse(values.work));
 
 async function main() {
   const findings = new Findings();
-  await using made = await makePlace({ catalog: values.catalog, data: "folder" });
+  const made = await makePlace({ catalog: values.catalog, data: "folder" });
+  try {
+    await live(made, findings);
+  } finally {
+    made.remove();
+  }
+  findings.close();
+}
+
+async function live(made, findings) {
   const config = {
     ...made.place,
     log: { path: join(made.folder, "log"), keep: { snapshots: "200" }, graceMs: 60_000 },
@@ -90,7 +99,6 @@ async function main() {
   judge(`${total} refreshes in one lake`, samples, findings, lines);
   judge(`${alone.length} refreshes in one process`, alone, findings, lines);
   printTable(lines, values.markdown);
-  findings.close();
 }
 
 function judge(what, samples, findings, lines) {
@@ -104,7 +112,9 @@ function judge(what, samples, findings, lines) {
     ["files of the change logs", "logFiles", SLACK.files],
     ["rows of the catalog for live files", "catalogFiles", SLACK.files],
   ]) {
-    const [before, after] = [first, last].map((part) => median(part.map((sample) => sample[key])));
+    const [before, after] = [first, last].map((part) =>
+      median(part.map((sample) => sample[key]).filter((value) => value !== null)),
+    );
     lines.push([what, name, before.toFixed(0), after.toFixed(0), (after / before).toFixed(2)]);
     if (after > before * growth + slack) {
       findings.add(`${what}: ${name} went from ${before.toFixed(0)} to ${after.toFixed(0)}`);
@@ -113,7 +123,7 @@ function judge(what, samples, findings, lines) {
 }
 
 async function begin(config) {
-  await using lake = await open(reviveLog(config));
+  const lake = await open(reviveLog(config));
   const connection = await lake.connect();
   await connection.run(
     `CREATE TABLE t AS SELECT i AS id, (hash(i, ${seed}) % 500)::INTEGER AS g, (hash(i * 3) % 1000)::INTEGER AS v FROM range(${ROWS}) r(i)`,
@@ -124,6 +134,7 @@ async function begin(config) {
   await lake.define(VIEWS.map(([name, sql]) => ({ name, sql })));
   await lake.refresh();
   connection.closeSync();
+  await lake.close();
 }
 
 async function inProcess(task, findings) {
@@ -134,7 +145,11 @@ async function inProcess(task, findings) {
   });
   const samples = [];
   child.on("message", ({ sample, finding }) => {
-    if (sample !== undefined) samples.push(sample);
+    if (sample !== undefined) {
+      samples.push(sample);
+      if (samples.length % 10 === 0)
+        say(`refresh ${task.from + samples.length}: ${Math.round(sample.ms)} ms, ${Math.round(sample.mb)} MB`);
+    }
     if (finding !== undefined) findings.add(finding);
   });
   const [code] = await once(child, "exit");
@@ -172,7 +187,7 @@ async function work({ config, folder, from, to }) {
     process.send({
       sample: {
         // A refresh beside a CHECKPOINT waits for it.
-        ms: checkpoint === undefined ? ms : Number.NaN,
+        ms: checkpoint === undefined ? ms : null,
         mb: process.memoryUsage().rss / 1e6,
         temporary: await value("SELECT count(*) FROM duckdb_tables() WHERE temporary"),
         stateFiles: await value(liveFiles(config, "s.schema_name = 'ivm'")),
@@ -187,14 +202,18 @@ async function work({ config, folder, from, to }) {
   process.disconnect();
 }
 
-/** What a CHECKPOINT of a user says, beside a refresh; a conflict with it is told to the one who came second. */
+/**
+ * What a CHECKPOINT of a user says, beside a refresh. A conflict is told to the one who commits second: a CHECKPOINT that
+ * meets one commit after the other may well give up, as it does beside any writer.
+ */
 async function busy(run) {
   for (let attempt = 0; ; attempt += 1) {
     try {
       await run("CHECKPOINT");
       return undefined;
     } catch (error) {
-      if (!/conflict|locked/i.test(error.message) || attempt === 5) return error.message.slice(0, 300);
+      if (!/conflict|locked/i.test(error.message)) return error.message.slice(0, 300);
+      if (attempt === 5) return undefined;
     }
   }
 }

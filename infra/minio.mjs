@@ -11,6 +11,7 @@ import {
   findProgram,
   freePort,
   isExecutable,
+  runningServer,
   say,
   startServer,
   stopServer,
@@ -31,37 +32,39 @@ export async function startMinio(folder, signal) {
   const secretAccessKey = randomBytes(20).toString("hex");
   const port = await freePort();
   const logFile = join(folder, "minio.log");
-  const log = await open(logFile, "w");
-  const child = await startServer(
-    program,
-    ["server", data, "--address", `127.0.0.1:${port}`, "--certs-dir", join(folder, "minio-certs"), "--quiet"],
-    {
-      log,
-      env: {
-        ...process.env,
-        MINIO_ROOT_USER: accessKeyId,
-        MINIO_ROOT_PASSWORD: secretAccessKey,
-        MINIO_REGION: REGION,
-        MINIO_BROWSER: "off",
-        MINIO_UPDATE: "off",
+  const launch = async () => {
+    const log = await open(logFile, "a");
+    const child = await startServer(
+      program,
+      ["server", data, "--address", `127.0.0.1:${port}`, "--certs-dir", join(folder, "minio-certs"), "--quiet"],
+      {
+        log,
+        env: {
+          ...process.env,
+          MINIO_ROOT_USER: accessKeyId,
+          MINIO_ROOT_PASSWORD: secretAccessKey,
+          MINIO_REGION: REGION,
+          MINIO_BROWSER: "off",
+          MINIO_UPDATE: "off",
+        },
       },
-    },
-  );
-  const stop = () => stopServer(child, "SIGTERM");
-  try {
-    // The health endpoints say yes while S3 requests still get 503. A stranger is turned away only by a working store.
-    await waitUntilReady("MinIO", child, logFile, () =>
-      fetch(`http://127.0.0.1:${port}/${BUCKET}`).then(
-        (response) => response.status === 403,
-        () => false,
-      ),
     );
-  } catch (error) {
-    await stop();
-    throw error;
-  } finally {
-    await log.close();
-  }
+    try {
+      // The health endpoints say yes while S3 requests still get 503. A stranger is turned away only by a working store.
+      await waitUntilReady("MinIO", child, logFile, () =>
+        fetch(`http://127.0.0.1:${port}/${BUCKET}`).then(
+          (response) => response.status === 403,
+          () => false,
+        ),
+      );
+    } catch (error) {
+      await stopServer(child, "SIGTERM");
+      throw error;
+    } finally {
+      await log.close();
+    }
+    return child;
+  };
   const endpoint = {
     endpoint: `127.0.0.1:${port}`,
     region: REGION,
@@ -71,7 +74,7 @@ export async function startMinio(folder, signal) {
     secretAccessKey,
     bucket: BUCKET,
   };
-  return { endpoint, child, stop };
+  return runningServer(endpoint, await launch(), launch, "SIGTERM");
 }
 
 async function minioOnPath() {

@@ -2,14 +2,26 @@
 import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, open, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { execute, findProgram, freePort, say, startServer, stopServer, waitUntilReady } from "./process.mjs";
+import {
+  execute,
+  findProgram,
+  freePort,
+  runningServer,
+  say,
+  startServer,
+  stopServer,
+  waitUntilReady,
+} from "./process.mjs";
 
 const DEBIAN_ROOT = "/usr/lib/postgresql";
 const USER = "ivm";
 const DATABASE = "postgres";
 
-/** Starts a fresh server on 127.0.0.1; answers its endpoint and how to stop it. */
-export async function startPostgres(folder) {
+/**
+ * Starts a fresh server on 127.0.0.1; answers its endpoint and how to stop it.
+ * @param options.durable commits survive the server's own death, which takes longer. `restart` is for tests of that.
+ */
+export async function startPostgres(folder, _signal, { durable = false } = {}) {
   const programs = (await findPostgres()) ?? (await installPostgres());
   const home = join(folder, "postgres");
   await mkdir(home);
@@ -48,37 +60,40 @@ export async function startPostgres(folder) {
     unix_socket_directories: "",
     max_connections: "200",
     fsync: "off",
-    synchronous_commit: "off",
+    synchronous_commit: durable ? "on" : "off",
     full_page_writes: "off",
   };
   const logFile = join(folder, "postgres.log");
-  const log = await open(logFile, "w");
-  const child = await startServer(
-    join(programs, "postgres"),
-    [
-      "-D",
-      data,
-      "-p",
-      String(port),
-      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    ],
-    { ...options, log },
-  );
-  const stop = () => stopServer(child, "SIGINT"); // "fast shutdown": sessions are ended, not waited for
-  try {
-    await waitUntilReady("PostgreSQL", child, logFile, () =>
-      execute(join(programs, "pg_isready"), ["-h", "127.0.0.1", "-p", String(port), "-U", USER, "-d", DATABASE]).then(
-        () => true,
-        () => false,
-      ),
+  const launch = async () => {
+    const log = await open(logFile, "a");
+    const child = await startServer(
+      join(programs, "postgres"),
+      [
+        "-D",
+        data,
+        "-p",
+        String(port),
+        ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+      ],
+      { ...options, log },
     );
-  } catch (error) {
-    await stop();
-    throw error;
-  } finally {
-    await log.close();
-  }
-  return { endpoint: { host: "127.0.0.1", port, user: USER, password, database: DATABASE }, child, stop };
+    try {
+      await waitUntilReady("PostgreSQL", child, logFile, () =>
+        execute(join(programs, "pg_isready"), ["-h", "127.0.0.1", "-p", String(port), "-U", USER, "-d", DATABASE]).then(
+          () => true,
+          () => false,
+        ),
+      );
+    } catch (error) {
+      await stopServer(child, "SIGINT");
+      throw error;
+    } finally {
+      await log.close();
+    }
+    return child;
+  };
+  const endpoint = { host: "127.0.0.1", port, user: USER, password, database: DATABASE };
+  return runningServer(endpoint, await launch(), launch, "SIGINT"); // "fast shutdown": sessions are ended, not waited for
 }
 
 /** The folder with the server's programs: Debian keeps them off PATH, one folder a version. */

@@ -65,6 +65,20 @@ export async function waitUntilReady(name, child, logFile, ready, timeoutMs = 60
   }
 }
 
+/** A server that is up: it can be stopped, and begun anew on the same data and port after its end. */
+export function runningServer(endpoint, child, launch, stopSignal) {
+  const server = {
+    endpoint,
+    child,
+    stop: () => stopServer(server.child, stopSignal),
+    restart: async () => {
+      await server.stop();
+      server.child = await launch();
+    },
+  };
+  return server;
+}
+
 /** Asks a server to end, and ends it where it does not listen. */
 export async function stopServer(child, signal) {
   if (child.exitCode !== null || child.signalCode !== null) return;

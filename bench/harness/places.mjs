@@ -21,7 +21,7 @@ export async function makePlace({ catalog, data }) {
     ...(await catalogOf(catalog, folder, name)),
     ...(await dataOf(data, folder, name)),
   };
-  return { place, folder, [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }) };
+  return { place, folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 async function catalogOf(catalog, folder, name) {

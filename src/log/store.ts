@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Where the files of change logs are: one folder or bucket prefix, whose objects have names relative to it. */
@@ -52,6 +52,8 @@ export async function inScratchFolder<Result>(
   parent: string,
   work: (path: string) => Promise<Result>,
 ): Promise<Result> {
+  // DuckDB makes its own temporary folder when it needs it, and so does this.
+  await mkdir(parent, { recursive: true });
   const folder = await mkdtemp(join(parent, "ducklake-ivm-log-"));
   try {
     return await work(join(folder, "part.parquet"));

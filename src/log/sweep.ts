@@ -27,7 +27,8 @@ export async function sweepRetired(session: Session, root: LogRoot): Promise<Swe
 
 /**
  * Removes what no reader and no run can still need: files that were retired, or are registered nowhere, for longer
- * than the grace time. Every run registers what it wrote well within that time, or writes it again.
+ * than the grace time. Every run registers what it wrote well within that time, or writes it again; one that stood still
+ * between its last look at the time and its commit loses against the fence.
  */
 export async function sweepAll(
   session: Session,
@@ -36,13 +37,20 @@ export async function sweepAll(
 ): Promise<SweepResult> {
   const listed = await root.store.list("");
   const before = Date.now() - root.graceMs;
+  const lakeId = await root.lakeId(session);
+  const ours = listed.filter(({ name }) => isFileOf(lakeId, name));
   // Read after the list, so that whatever was listed and is registered by now is known.
-  const known = await knownFiles(session, root);
+  let known = await knownFiles(session, root);
+  const registered = new Set(known.map((row) => row.file));
+  const unregistered = ours.some(({ name, modified }) => modified.getTime() < before && !registered.has(name));
+  if (unregistered && !options.dryRun) {
+    await fence(session, root);
+    known = await knownFiles(session, root);
+  }
   const kept = new Set(known.filter((row) => !row.expired).map((row) => row.file));
   const expired = new Set(known.filter((row) => row.expired).map((row) => row.file));
-  const lakeId = await root.lakeId(session);
-  const files = listed.filter(({ name, modified }) => {
-    if (!isFileOf(lakeId, name) || kept.has(name)) return false;
+  const files = ours.filter(({ name, modified }) => {
+    if (kept.has(name)) return false;
     return expired.has(name) || modified.getTime() < before;
   });
   const gone = [...files, ...(await manifestsOfNoLog(session, root, listed, lakeId))];
@@ -55,6 +63,19 @@ export async function sweepAll(
     );
   }
   return { files: gone.map((object) => object.name), bytes: gone.reduce((sum, object) => sum + object.bytes, 0n) };
+}
+
+/**
+ * Makes every transaction that is open now and would register a file fail in a conflict: it wrote its files before. One
+ * that begins later finds its files too old, and writes them again.
+ */
+async function fence(session: Session, { tables }: LogRoot): Promise<void> {
+  await session.transaction(async () => {
+    // What refreshes and compactions update in place.
+    await session.run(`UPDATE ${tables.table("progress")} SET updated_at = updated_at`);
+    await session.run(`UPDATE ${tables.table("logs")} SET generation = generation`);
+    await tables.commitMessage(session, "fence before a sweep", {});
+  });
 }
 
 /** Manifests of logs that ended: their files go, so nobody may find them any more. */
