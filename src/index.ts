@@ -63,6 +63,13 @@ export type {
   SweepResult,
 } from "./types/log.js";
 export type {
+  MaintainOptions,
+  MaintainResult,
+  MaintainStep,
+  RetentionResult,
+  SnapshotNeed,
+} from "./types/maintain.js";
+export type {
   LogBase,
   LogOverview,
   LogSegment,

@@ -15,10 +15,12 @@ import type { Logger } from "./logger.js";
 import { explainView } from "./refresh/explain.js";
 import { graphOf } from "./refresh/graph.js";
 import { readHistory } from "./refresh/history.js";
+import { maintainLake } from "./refresh/maintain.js";
 import { selectViews } from "./refresh/order.js";
 import { refreshUntilLevel } from "./refresh/overtaken.js";
 import { overviewOf } from "./refresh/overview.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
+import { retentionOf } from "./refresh/retention.js";
 import { runRefresh } from "./refresh/run.js";
 import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
@@ -39,6 +41,8 @@ import type {
   LakeConfig,
   LakeGraph,
   LogOptions,
+  MaintainOptions,
+  MaintainResult,
   MergeOptions,
   Overview,
   OverviewOptions,
@@ -46,6 +50,7 @@ import type {
   RefreshResult,
   ReplayOptions,
   ReplayResult,
+  RetentionResult,
   RunRecord,
   SweepOptions,
   SweepResult,
@@ -182,6 +187,22 @@ export class Lake implements AsyncDisposable {
       (session) => this.retrying(session, () => verifyViews(session, this.engine, this.tables, options)),
       options,
     );
+  }
+
+  /** Which snapshots of the lake views and logs still need, and how long the lake will keep them. */
+  retention(options: CallOptions = {}): Promise<RetentionResult> {
+    return this.exclusive(async (session) => retentionOf(await this.start(session, undefined)), options);
+  }
+
+  /**
+   * The upkeep of the whole lake, in the order that harms nobody: flush, expire, merge, rewrite, clean-up, and the change
+   * logs. Snapshots that a view or a log needs are never expired; what deletes is only told unless `deletes` is set.
+   */
+  maintain(options: MaintainOptions = {}): Promise<MaintainResult> {
+    return this.exclusive(async (session) => {
+      await this.retrying(session, () => this.tables.upgrade(session));
+      return maintainLake(() => this.start(session, undefined), options);
+    }, options);
   }
 
   /** Where each view stands against the lake as it is now. */

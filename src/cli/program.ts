@@ -13,6 +13,7 @@ import { registerGraph } from "./graph.js";
 import { registerHistory } from "./history.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
+import { registerMaintain, registerRetention } from "./maintain.js";
 import { registerMerge } from "./merge.js";
 import { periodOption } from "./options.js";
 import { registerPlan } from "./plan.js";
@@ -76,6 +77,8 @@ export function createProgram(context: CliContext): Command {
     registerReplay,
     registerCompact,
     registerSweep,
+    registerRetention,
+    registerMaintain,
     registerDemo,
   ];
   for (const register of registrations) {

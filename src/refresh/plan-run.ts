@@ -34,6 +34,8 @@ export interface RunContext {
   readonly horizon: bigint;
   /** True where nobody asked for this horizon, so that a run which another one overtakes takes a newer one. */
   readonly mayGoOn: boolean;
+  /** True where cursors are moved on also where nothing changed, so that they hold no old snapshots back. */
+  readonly settles: boolean;
   /** The horizon's commit time, as text with a time zone: the time for definitions that ask for it. */
   readonly instant: string;
   /** The newest snapshot when the run began: where views that this run does not move are read. */
@@ -110,6 +112,7 @@ async function readRun(
     history,
     horizon,
     mayGoOn: toSnapshot === undefined,
+    settles: false,
     instant,
     present,
     moved: new Map(),

@@ -200,6 +200,7 @@ function lacksLog(run: RunContext, { view, progress }: PlannedView): boolean {
 
 async function hasExpiredCursor(run: RunContext, planned: PlannedView): Promise<boolean> {
   const cursors = planned.sources.flatMap((source) => (source.from === null ? [] : [source.from]));
+  if (run.settles && cursors.some((cursor) => cursor < run.horizon)) return true;
   const wanted = cursors.filter((cursor) => !run.history.knows(cursor));
   const existing = await existingSnapshots(run.session, run.engine, wanted);
   return wanted.some((cursor) => !existing.has(cursor));
