@@ -14,6 +14,7 @@ export interface ErrorSubject {
   readonly lineColumn?: number;
 }
 
+/** What an error says besides its code and message. */
 export interface IvmErrorOptions {
   readonly subject?: ErrorSubject;
   /** What the reader can do about it, one sentence. */
@@ -21,6 +22,7 @@ export interface IvmErrorOptions {
   readonly cause?: unknown;
 }
 
+/** The root of the error family: branch on `code`. */
 export abstract class IvmError extends Error {
   /** Stable, lower_snake_case; part of the public interface. */
   readonly code: string;

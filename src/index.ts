@@ -92,6 +92,7 @@ export type {
   VerifyEvent,
   ViewStep,
 } from "./types/progress.js";
+export type { AccumulateNode, ExpressionNode, JoinKind, JoinNode, NamedNode, QueryNode } from "./types/query.js";
 export type {
   DeltaMethod,
   LogResult,

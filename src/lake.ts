@@ -62,6 +62,7 @@ import type {
 import { applyDefinitions } from "./view/apply.js";
 import { StateTables } from "./view/state.js";
 
+/** What `open` takes besides the lake. */
 export interface OpenOptions {
   /**
    * An instance of DuckDB to work in, for programs that have one already. It stays the caller's to close. Two
@@ -270,6 +271,7 @@ export class Lake implements AsyncDisposable {
     });
   }
 
+  /** Forgets a consumer: windows are no longer kept for it. @throws ConfigError `consumer_unknown`. */
   removeConsumer(name: string): Promise<void> {
     return this.logging((session, root) => removeConsumer(session, root, name));
   }
@@ -293,10 +295,12 @@ export class Lake implements AsyncDisposable {
     return this.logging((session, root) => replay({ session, engine: this.engine, root }, options), options);
   }
 
+  /** Every registered consumer, and how far it is behind its log. */
   consumers(): Promise<ConsumerStatus[]> {
     return this.logging((session, root) => consumerStatus(session, root));
   }
 
+  /** Waits for the calls that were made and closes the lake; an instance that was given to `open` stays open. */
   async close(): Promise<void> {
     await this.queue;
     this.logs?.close();

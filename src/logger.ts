@@ -5,8 +5,11 @@ export type LogFields = Readonly<Record<string, string | number | bigint | boole
 
 /** Its methods need no `this`, so they can be handed on one by one. */
 export interface Logger {
+  /** For those who look into what the library does. */
   debug(message: string, fields?: LogFields): void;
+  /** For everyone: what takes long, or is done once. */
   info(message: string, fields?: LogFields): void;
+  /** What should be looked at although nothing failed. */
   warn(message: string, fields?: LogFields): void;
 }
 

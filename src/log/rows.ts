@@ -15,6 +15,7 @@ export interface LogRow {
   readonly row: Readonly<Record<string, DuckDBValue>>;
 }
 
+/** How `LogRows.copyTo` writes a file. */
 export type LogFileFormat = "csv" | "parquet";
 
 /**
@@ -130,6 +131,7 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
     }
   }
 
+  /** Frees the connection; reading to the end does so too. */
   close(): void {
     this.session.close();
   }

@@ -1,7 +1,7 @@
 /** Checks a mapping against a zod schema and tells problems by their place in the file. */
 import type { z } from "zod";
+import { closest } from "../suggest.js";
 import type { Problem, Problems } from "./problems.js";
-import { closest } from "./suggest.js";
 import type { LocatedYaml, YamlPath } from "./yaml.js";
 
 export interface ShapeHelp {

@@ -1,9 +1,13 @@
-/** The folder with the view files: one `.sql` file a view, named after it, in any subfolder. */
+/**
+ * The folder with the view files, in any subfolder: one `.sql` file a view, named after it, and modules called `views.ts`
+ * or `views.js`, which export any number of them.
+ */
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ViewDefinition } from "../types.js";
 import { describeSystemError, readText } from "./files.js";
 import { readHeader } from "./header.js";
+import { isViewModule, readViewModule } from "./modules.js";
 import { formatPlace, type Problems } from "./problems.js";
 
 const EXTENSION = /\.sql$/i;
@@ -14,17 +18,15 @@ export async function readViews(folder: string, problems: Problems): Promise<Vie
   const views: ViewDefinition[] = [];
   const fileByName = new Map<string, string>();
   for (const file of files) {
-    const name = basename(file).replace(EXTENSION, "");
-    const other = fileByName.get(name.toLowerCase());
-    if (other !== undefined) {
-      problems.add({
-        code: "view_duplicate",
-        message: `view "${name}" is also defined by ${formatPlace({ file: other })}`,
-        hint: "A view is named after its file, and names that differ only in case are the same: rename one.",
-        file,
-      });
+    if (isViewModule(file)) {
+      for (const view of await readViewModule(file, problems)) {
+        takeName(view.name, file, fileByName, problems);
+        if (checkName(view.name, file, problems)) views.push(view);
+      }
+      continue;
     }
-    fileByName.set(name.toLowerCase(), file);
+    const name = basename(file).replace(EXTENSION, "");
+    takeName(name, file, fileByName, problems);
     const view = await readView(name, file, problems);
     if (view !== undefined) {
       views.push(view);
@@ -33,12 +35,28 @@ export async function readViews(folder: string, problems: Problems): Promise<Vie
   return views.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function readView(name: string, file: string, problems: Problems): Promise<ViewDefinition | undefined> {
-  if (name.includes(".")) {
-    const hint = "A dot stands between schema and name; the schema is set in ducklake-ivm.yaml.";
-    problems.add({ code: "view_name", message: `"${name}" can't be a view's name: it has a dot`, hint, file });
-    return undefined;
+function takeName(name: string, file: string, fileByName: Map<string, string>, problems: Problems): void {
+  const other = fileByName.get(name.toLowerCase());
+  if (other !== undefined) {
+    problems.add({
+      code: "view_duplicate",
+      message: `view "${name}" is also defined by ${formatPlace({ file: other })}`,
+      hint: "A view is named after its file, and names that differ only in case are the same: rename one.",
+      file,
+    });
   }
+  fileByName.set(name.toLowerCase(), file);
+}
+
+function checkName(name: string, file: string, problems: Problems): boolean {
+  if (!name.includes(".")) return true;
+  const hint = "A dot stands between schema and name; the schema is set in ducklake-ivm.yaml.";
+  problems.add({ code: "view_name", message: `"${name}" can't be a view's name: it has a dot`, hint, file });
+  return false;
+}
+
+async function readView(name: string, file: string, problems: Problems): Promise<ViewDefinition | undefined> {
+  if (!checkName(name, file, problems)) return undefined;
   const read = await readText(file);
   if ("problem" in read) {
     problems.add(read.problem);
@@ -74,7 +92,7 @@ async function findFiles(folder: string, seen: Set<string>, problems: Problems):
     const isFolder = await isDirectory(path);
     if (isFolder) {
       found.push(...(await findFiles(path, seen, problems)));
-    } else if (EXTENSION.test(name)) {
+    } else if (EXTENSION.test(name) || isViewModule(path)) {
       found.push(path);
     }
   }

@@ -42,9 +42,9 @@ export async function findVictims(session: Session, stored: StoredTable): Promis
   await session.run(`
     CREATE OR REPLACE TEMP TABLE ${q(victims)} AS
     SELECT victim FROM (
-      SELECT present.rowid AS victim, gone.copies, row_number() OVER (PARTITION BY gone.number) AS position
+      SELECT present.rowid AS victim, gone._ivm_copies AS copies, row_number() OVER (PARTITION BY gone._ivm_number) AS position
       FROM ${table} AS present
-      JOIN (SELECT *, -${weight} AS copies, row_number() OVER () AS number FROM temp.${q(difference)} WHERE ${weight} < 0) AS gone
+      JOIN (SELECT *, -${weight} AS _ivm_copies, row_number() OVER () AS _ivm_number FROM temp.${q(difference)} WHERE ${weight} < 0) AS gone
         ON ${match.length === 0 ? "true" : match.join(" AND ")}
     ) WHERE position <= copies`);
   const row = await session.row<{ found: bigint; expected: bigint | null }>(`

@@ -6,6 +6,7 @@ export interface Reason {
   readonly text: string;
 }
 
+/** An error as a part of a result: what `IvmError` says, as a plain object. */
 export interface ErrorResult {
   readonly code: string;
   readonly message: string;

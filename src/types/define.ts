@@ -1,6 +1,7 @@
 /** Definitions of views, and what `define` does with them. */
 import type { CallOptions } from "./call.js";
 import type { Reason } from "./common.js";
+import type { QueryNode } from "./query.js";
 
 /** How a view may be refreshed: `auto` decides per run, `incremental` never recomputes by choice of cost, `full` always recomputes. */
 export type RefreshMode = "auto" | "incremental" | "full";
@@ -23,6 +24,8 @@ export interface ViewDefinition {
   readonly refresh?: RefreshMode;
   /** Default `reread`. */
   readonly floatSums?: FloatSums;
+  /** The builder's query that `sql` was made from: its columns are checked by name before DuckDB sees the text. */
+  readonly query?: QueryNode;
   /** Where the definition was read from, for error messages. */
   readonly file?: string;
   /** Lines of the file before the SQL starts, so that errors name the file's own line. */
@@ -38,11 +41,13 @@ export interface DefineAction {
   readonly reasons: readonly Reason[];
 }
 
+/** What `define` did, or would do in a dry run. */
 export interface DefineResult {
   readonly dryRun: boolean;
   readonly actions: readonly DefineAction[];
 }
 
+/** What `define` may be asked. */
 export interface DefineOptions extends CallOptions {
   /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
   readonly drop?: boolean;

@@ -31,6 +31,7 @@ export interface ExplainRead {
   readonly keys: readonly string[];
 }
 
+/** One summand of a view's change. */
 export interface ExplainTerm {
   /** The occurrence of a source that this term takes the delta of. */
   readonly source: string;
@@ -42,6 +43,7 @@ export interface ExplainTerm {
   readonly sql: string | null;
 }
 
+/** An operator of a plan, with the rule that keeps it and its inputs. */
 export interface ExplainNode {
   readonly operator: string;
   readonly detail: string;
@@ -80,6 +82,7 @@ export interface ExplainHistory {
   readonly last: RunRecord | null;
 }
 
+/** How a view is kept, and what a refresh would do now. */
 export interface ExplainResult {
   readonly view: string;
   readonly strategy: "incremental" | "recompute";

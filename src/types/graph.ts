@@ -22,6 +22,7 @@ export interface ViewNode {
   readonly lagMs: number | null;
 }
 
+/** One source of one view. */
 export interface GraphEdge {
   /** The node that is read. */
   readonly from: string;

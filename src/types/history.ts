@@ -3,6 +3,7 @@ import type { ErrorResult, Reason } from "./common.js";
 import type { CostResult } from "./explain.js";
 import type { DeltaMethod, Strategy } from "./refresh.js";
 
+/** Which records `history` gives. */
 export interface HistoryOptions {
   /** One view, which may have been dropped; all where left out. */
   readonly view?: string;
@@ -38,6 +39,7 @@ export interface RunRecord {
   readonly error: ErrorResult | null;
 }
 
+/** How far one source was consumed by a run. */
 export interface RunSourceRecord {
   readonly source: string;
   readonly from: bigint | null;

@@ -18,6 +18,7 @@ export type IngestSource =
       readonly format?: FileFormat;
     };
 
+/** What `append` and `merge` may be asked. */
 export interface IngestOptions extends CallOptions, ProgressOptions<IngestEvent> {
   /** Create the table with the input's columns where it does not exist. */
   readonly create?: boolean;
@@ -25,6 +26,7 @@ export interface IngestOptions extends CallOptions, ProgressOptions<IngestEvent>
   readonly dryRun?: boolean;
 }
 
+/** What `append` may be asked. */
 export interface AppendOptions extends IngestOptions {
   /**
    * Columns that identify a row: rows that the table has already are then left out, and a row whose key the table has
@@ -33,6 +35,7 @@ export interface AppendOptions extends IngestOptions {
   readonly key?: readonly string[];
 }
 
+/** What `merge` is asked. */
 export interface MergeOptions extends IngestOptions {
   /** Columns that identify a row. */
   readonly key: readonly string[];
@@ -40,6 +43,7 @@ export interface MergeOptions extends IngestOptions {
   readonly deleteMissing?: boolean;
 }
 
+/** What `append` or `merge` wrote. */
 export interface IngestResult {
   /** The table, as `schema.table`. */
   readonly table: string;

@@ -16,11 +16,13 @@ export interface LogOptions extends CallOptions {
   readonly keys?: readonly Readonly<Record<string, string | number | bigint | boolean | null>>[];
 }
 
+/** What `compact` may be asked. */
 export interface CompactOptions extends CallOptions, ProgressOptions<LogEvent> {
   /** The views whose logs are compacted; all where left out. */
   readonly views?: readonly string[];
 }
 
+/** What `compact` did to one log. */
 export interface CompactedLog {
   readonly log: string;
   readonly merges: number;
@@ -33,17 +35,20 @@ export interface CompactedLog {
   readonly rewritten: bigint;
 }
 
+/** What `compact` did to all logs. */
 export interface CompactResult {
   readonly runId: string;
   readonly logs: readonly CompactedLog[];
   readonly swept: SweepResult;
 }
 
+/** What `sweep` may be asked. */
 export interface SweepOptions extends CallOptions {
   /** Find out what would be removed and remove nothing. */
   readonly dryRun?: boolean;
 }
 
+/** What `sweep` removed, or would remove. */
 export interface SweepResult {
   /** Names below the log root. */
   readonly files: readonly string[];

@@ -3,6 +3,7 @@ import type { CallOptions, ProgressOptions } from "./call.js";
 import type { ErrorResult, Reason } from "./common.js";
 import type { RefreshEvent } from "./progress.js";
 
+/** How a view was brought to the horizon: built for the first time, by the rules, or recomputed. */
 export type Strategy = "initial" | "incremental" | "recompute";
 
 /**
@@ -11,6 +12,7 @@ export type Strategy = "initial" | "incremental" | "recompute";
  */
 export type DeltaMethod = "files" | "feed" | "difference" | "log";
 
+/** How far a view consumed one source in a run. */
 export interface SourceResult {
   readonly source: string;
   /** Cursor before the run; null at the first build. */
@@ -35,6 +37,7 @@ export interface LogResult {
   readonly bytes: bigint;
 }
 
+/** What one run did to one view. */
 export interface ViewResult {
   readonly view: string;
   readonly status: "refreshed" | "unchanged" | "failed";
@@ -52,6 +55,7 @@ export interface ViewResult {
   readonly error: ErrorResult | null;
 }
 
+/** What one run did. */
 export interface RefreshResult {
   readonly runId: string;
   readonly horizon: bigint;
@@ -62,6 +66,7 @@ export interface RefreshResult {
   readonly warnings: readonly Reason[];
 }
 
+/** What `refresh` may be asked. */
 export interface RefreshOptions extends CallOptions, ProgressOptions<RefreshEvent> {
   /** Views to refresh, with everything they read; all views where left out. */
   readonly views?: readonly string[];

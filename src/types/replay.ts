@@ -3,6 +3,7 @@ import type { CallOptions, ProgressOptions } from "./call.js";
 import type { Reason } from "./common.js";
 import type { ReplayEvent } from "./progress.js";
 
+/** What `replay` is asked. */
 export interface ReplayOptions extends CallOptions, ProgressOptions<ReplayEvent> {
   /** The registered consumer whose windows are replayed. */
   readonly consumer: string;
@@ -19,6 +20,7 @@ export interface ReplayOptions extends CallOptions, ProgressOptions<ReplayEvent>
   readonly reset?: boolean;
 }
 
+/** What `replay` did to the mirror. */
 export interface ReplayResult {
   readonly view: string;
   readonly consumer: string;

@@ -5,6 +5,7 @@ import type { RefreshMode } from "./define.js";
 /** `pending`: defined but not yet built; `stale`: a source changed; `rebuild`: a new definition waits for a refresh. */
 export type ViewState = "pending" | "fresh" | "stale" | "rebuild";
 
+/** Where a view stands against the lake. */
 export interface ViewStatus {
   readonly view: string;
   readonly state: ViewState;

@@ -3,11 +3,13 @@ import type { CallOptions, ProgressOptions } from "./call.js";
 import type { ErrorResult } from "./common.js";
 import type { VerifyEvent } from "./progress.js";
 
+/** What `verify` may be asked. */
 export interface VerifyOptions extends CallOptions, ProgressOptions<VerifyEvent> {
   /** The views to verify; all where left out. */
   readonly views?: readonly string[];
 }
 
+/** Whether a view is what its query gives. */
 export interface VerifyResult {
   readonly view: string;
   readonly ok: boolean;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { checkColumns } from "../builder/check.js";
 import type { LakeObjects } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
@@ -9,7 +10,7 @@ import type { FunctionCatalog } from "../sql/functions.js";
 import { printJson } from "../sql/json.js";
 import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
 import { sameName, typedNulls } from "../sql/quote.js";
-import type { Reason, ViewDefinition } from "../types.js";
+import type { QueryNode, Reason, ViewDefinition } from "../types.js";
 import type { StateOptions } from "./aggregate-states.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
@@ -136,6 +137,7 @@ async function prepare(
     const upstream = prepared.get(source.table.toLowerCase()) ?? findStored(context.stored, source.table);
     return { ...source, columns: upstream?.columns ?? [] };
   });
+  if (definition.query !== undefined) checkBuilt(definition.query, sources, origin);
   const columns = await describe(session, query.statement, sources, origin);
   const primaryKey = checkPrimaryKey(definition, columns, origin);
   const columnsOf = (name: string): readonly TypedColumn[] =>
@@ -173,6 +175,21 @@ async function prepare(
     layout,
     usesTime: timed,
   };
+}
+
+/** Columns that the builder's author named, by which error messages can say more than those about the SQL text. */
+function checkBuilt(query: QueryNode, sources: readonly DefinedSource[], origin: SqlOrigin): void {
+  checkColumns(
+    query,
+    (wanted) => {
+      const found = sources.filter(
+        (source) => sameName(source.table, wanted.table) && sameName(source.schema, wanted.schema ?? source.schema),
+      );
+      // Of tables with one name in several schemas, only DuckDB knows which one is meant.
+      return found.length === 1 ? found[0]?.columns.map((column) => column.name) : undefined;
+    },
+    subjectOf(origin),
+  );
 }
 
 function findStored(stored: ReadonlyMap<string, StoredDefinition>, name: string): StoredDefinition | undefined {

@@ -1,5 +1,15 @@
 /** "Did you mean …": the closest known name to one that is not known. */
 
+/** A hint that names the candidate that was meant, where there is one, and all that are known, where they are few. */
+export function didYouMean(name: string, candidates: readonly string[], known: string): string {
+  const close = closest(name, candidates);
+  const meant = close === undefined ? "" : `Did you mean "${close}"? `;
+  const shown = candidates.slice(0, MOST_SHOWN).join(", ");
+  return `${meant}${known}: ${shown}${candidates.length > MOST_SHOWN ? ", …" : "."}`;
+}
+
+const MOST_SHOWN = 20;
+
 /** The closest candidate, or undefined where none is close enough to be meant. */
 export function closest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = plain(name);
