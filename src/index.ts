@@ -103,5 +103,6 @@ export type {
   ViewResult,
 } from "./types/refresh.js";
 export type { ReplayOptions, ReplayResult } from "./types/replay.js";
+export type { SelectOptions } from "./types/select.js";
 export type { ViewState, ViewStatus } from "./types/status.js";
 export type { VerifyOptions, VerifyResult } from "./types/verify.js";

@@ -4,7 +4,7 @@ import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { Patience, retryConflicts } from "./engine/retry.js";
 import type { Session } from "./engine/session.js";
 import { sparingMemory } from "./engine/sparing.js";
-import { InterruptedError } from "./errors.js";
+import { ConfigError, InterruptedError } from "./errors.js";
 import { type IngestRequest, ingest, ingestRequest } from "./ingest/ingest.js";
 import { addConsumer, commitConsumer, removeConsumer } from "./log/consumers.js";
 import { endLog } from "./log/registry.js";
@@ -22,6 +22,7 @@ import { overviewOf } from "./refresh/overview.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
 import { retentionOf } from "./refresh/retention.js";
 import { runRefresh } from "./refresh/run.js";
+import { selectByGraph } from "./refresh/select.js";
 import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
 import { replay } from "./replay/replay.js";
@@ -52,6 +53,7 @@ import type {
   ReplayResult,
   RetentionResult,
   RunRecord,
+  SelectOptions,
   SweepOptions,
   SweepResult,
   VerifyOptions,
@@ -142,9 +144,24 @@ export class Lake implements AsyncDisposable {
   refresh(options: RefreshOptions = {}): Promise<RefreshResult> {
     return this.exclusive(async (session) => {
       if (options.dryRun !== true) await this.retrying(session, () => this.tables.upgrade(session));
-      const run = () => runRefresh(() => this.start(session, options.toSnapshot), options);
-      return refreshUntilLevel(run, session.patience);
+      const sessions: [Session, ...Session[]] = [session];
+      try {
+        while (sessions.length < this.jobsOf(options)) sessions.push(await this.session(options.signal));
+        const run = () => runRefresh((own) => this.start(own, options.toSnapshot), sessions, options);
+        return await refreshUntilLevel(run, session.patience);
+      } finally {
+        for (const own of sessions.slice(1)) own.close();
+      }
     }, options);
+  }
+
+  /** @throws ConfigError `jobs_invalid`. */
+  private jobsOf({ jobs = 1, dryRun }: RefreshOptions): number {
+    if (!Number.isInteger(jobs) || jobs < 1) {
+      throw new ConfigError("jobs_invalid", "The number of jobs must be a whole number of at least 1.");
+    }
+    // What a dry run knows of a view depends on the one before it; in SQLite a reader keeps the writer waiting.
+    return dryRun === true || !this.engine.readsTogether ? 1 : jobs;
   }
 
   /**
@@ -220,6 +237,19 @@ export class Lake implements AsyncDisposable {
    */
   history(options: HistoryOptions = {}): Promise<RunRecord[]> {
     return this.exclusive((session) => this.retrying(session, () => readHistory(session, this.tables, options)));
+  }
+
+  /**
+   * The names of the views that selectors name, each after what it reads.
+   * @throws ConfigError `selector_unknown` for a selector that names nothing.
+   */
+  select(options: SelectOptions): Promise<string[]> {
+    return this.exclusive((session) =>
+      this.retrying(session, async () => {
+        const { views } = await this.tables.read(session);
+        return selectByGraph(selectViews(views, undefined), options).map(({ name }) => name);
+      }),
+    );
   }
 
   /** Which view reads what, and how fresh all of it is. */

@@ -14,5 +14,6 @@ export type * from "./types/progress.js";
 export type * from "./types/query.js";
 export type * from "./types/refresh.js";
 export type * from "./types/replay.js";
+export type * from "./types/select.js";
 export type * from "./types/status.js";
 export type * from "./types/verify.js";

@@ -122,6 +122,8 @@ export const DELETE_KEYS: ReadonlySet<string> = new Set(["tables_deleted_from", 
 
 /** The change history of a lake from some snapshot on, read once for all the windows of a run. */
 export class ChangeHistory {
+  private extending: Promise<void> = Promise.resolve();
+
   private constructor(
     private readonly snapshots: SnapshotChanges[],
     private readUpTo: bigint,
@@ -132,11 +134,15 @@ export class ChangeHistory {
     return new ChangeHistory(await readChanges(session, from - 1n, to), to);
   }
 
-  /** Reads on, up to a snapshot that was made since. */
-  async extend(session: Session, to: bigint): Promise<void> {
-    if (to <= this.readUpTo) return;
-    this.snapshots.push(...(await readChanges(session, this.readUpTo, to)));
-    this.readUpTo = to;
+  /** Reads on, up to a snapshot that was made since. Of calls that come together each snapshot is read by one. */
+  extend(session: Session, to: bigint): Promise<void> {
+    const extended = this.extending.then(async () => {
+      if (to <= this.readUpTo) return;
+      this.snapshots.push(...(await readChanges(session, this.readUpTo, to)));
+      this.readUpTo = to;
+    });
+    this.extending = extended.catch(() => undefined);
+    return extended;
   }
 
   /** True where the snapshot is among those that were read; others may exist as well. */

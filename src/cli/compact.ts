@@ -1,21 +1,25 @@
 /** `compact` and `sweep`: the upkeep of change logs. */
 import type { Command } from "commander";
-import type { CompactOptions, CompactResult, SweepResult } from "../types.js";
+import type { CompactResult, SweepResult } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
 import { dryRunOption } from "./options.js";
+import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 import type { Style } from "./style.js";
 
 export function registerCompact(program: Command, context: CliContext): void {
-  program
+  const compact = program
     .command("compact")
     .description("merge windows of change logs, fold old ones into bases, repair manifests and sweep files")
-    .argument("[view...]", "the views; all where none is named")
+    .argument("[view...]", "the views; all where none is named");
+  addSelection(compact)
     .addHelpText("after", "\nExample:\n  ducklake-ivm compact daily_sales")
-    .action((views: string[], _options: object, command: Command) =>
+    .action((views: string[], options: SelectionOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
-        const options: CompactOptions = { signal: session.stopSignal(), ...(views.length === 0 ? {} : { views }) };
-        const result = await withLake(session, (lake) => lake.compact(options));
+        const result = await withLake(session, async (lake) => {
+          const chosen = await chosenViews(lake, views, options);
+          return lake.compact({ signal: session.stopSignal(), ...(chosen === undefined ? {} : { views: chosen }) });
+        });
         return { json: result, lines: await compactLines(result, session.style) };
       }),
     );

@@ -34,6 +34,23 @@ export function periodOption(flags: string, description: string): Option {
   });
 }
 
+/** An option whose value is an exit code. */
+export function exitCodeOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text: string) => {
+    const code = Number(text);
+    if (!/^\d{1,3}$/.test(text) || code > 255)
+      throw new InvalidArgumentError("An exit code is a number from 0 to 255.");
+    return code;
+  });
+}
+
+export function requireIncrementalOption(): Option {
+  return new Option(
+    "--require-incremental",
+    "do nothing where a view has no incremental rule, except those with refresh: full",
+  );
+}
+
 export function parseSnapshot(text: string): bigint {
   if (!/^\d+$/.test(text)) {
     throw new InvalidArgumentError("A snapshot is a whole number.");

@@ -58,6 +58,9 @@ function statusText(view: ViewResult, style: Style, refreshed: string): string {
   if (view.status === "failed") {
     return style.red("failed");
   }
+  if (view.status === "skipped") {
+    return style.yellow("skipped");
+  }
   return view.status === "refreshed" ? style.green(refreshed) : view.status;
 }
 
@@ -85,9 +88,11 @@ function remarks(result: RefreshResult, style: Style): string[] {
 function summary(result: RefreshResult, style: Style, refreshed: string): string {
   const having = (status: ViewResult["status"]): number => result.views.filter((view) => view.status === status).length;
   const failed = having("failed");
+  const skipped = having("skipped");
   return [
     `${count(having("refreshed"), "view")} ${refreshed}`,
     ...(failed === 0 ? [] : [style.red(`${failed} failed`)]),
     `${having("unchanged")} unchanged`,
+    ...(skipped === 0 ? [] : [`${skipped} skipped`]),
   ].join(", ");
 }

@@ -1,38 +1,71 @@
 /** `refresh`: brings views to one horizon. */
 import type { Command } from "commander";
-import type { RefreshOptions } from "../types.js";
-import type { CliContext, Outcome } from "./context.js";
+import type { CliContext, Outcome, Session } from "./context.js";
 import { refreshExitCode } from "./exit.js";
 import { withLake } from "./lake.js";
-import { dryRunOption, toSnapshotOption } from "./options.js";
+import {
+  countOption,
+  dryRunOption,
+  exitCodeOption,
+  periodOption,
+  requireIncrementalOption,
+  toSnapshotOption,
+} from "./options.js";
+import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 
-interface CommandOptions {
+interface CommandOptions extends SelectionOptions {
   readonly toSnapshot?: bigint;
   readonly dryRun?: boolean;
   readonly upstream: boolean;
+  readonly fullRefresh?: boolean;
+  readonly failFast?: boolean;
+  readonly jobs?: number;
+  readonly ifOlderThan?: number;
+  readonly requireIncremental?: boolean;
+  /** What `--no-change-exit-code` sets: commander takes its name for the negation of another. */
+  readonly changeExitCode: number;
 }
 
+const EXAMPLES = `
+Examples:
+  ducklake-ivm refresh
+  ducklake-ivm refresh --select tag:daily --exclude 'tmp_*'
+  ducklake-ivm refresh --if-older-than 15m --no-change-exit-code 99`;
+
 export function registerRefresh(program: Command, context: CliContext): void {
-  program
+  const refresh = program
     .command("refresh")
     .description("bring views up to date, with everything they read")
-    .argument("[view...]", "the views; all where none is named")
+    .argument("[view...]", "the views; all where none is named");
+  addSelection(refresh)
     .addOption(toSnapshotOption())
     .option("--no-upstream", "refresh the named views alone; those they read must stand at the snapshot already")
+    .option("--full-refresh", "compute the views anew and write what differs; readers have them all the time")
+    .addOption(periodOption("--if-older-than <time>", "leave out views that are behind by less (90s, 15m, 12h, 7d)"))
+    .addOption(requireIncrementalOption())
+    .addOption(countOption("--jobs <n>", "refresh so many views side by side"))
+    .option("--fail-fast", "begin no further view once one has failed")
+    .addOption(exitCodeOption("--no-change-exit-code <n>", "the exit code where nothing had to be done").default(0))
     .addOption(dryRunOption())
+    .addHelpText("after", EXAMPLES)
     .action((views: string[], options: CommandOptions, command: Command) =>
-      context.run(command, async (session): Promise<Outcome> => {
-        const result = await withLake(session, (lake) => {
-          const refresh: RefreshOptions = { ...options, signal: session.stopSignal() };
-          return lake.refresh(views.length === 0 ? refresh : { ...refresh, views });
-        });
-        const { dryRefreshLines, refreshLines } = await import("./refresh-lines.js");
-        const lines = options.dryRun === true ? dryRefreshLines : refreshLines;
-        return {
-          json: result,
-          lines: lines(result, session.style),
-          exitCode: refreshExitCode(result),
-        };
-      }),
+      context.run(command, (session) => run(session, views, options)),
     );
+}
+
+async function run(session: Session, views: readonly string[], options: CommandOptions): Promise<Outcome> {
+  const { select, exclude, ifOlderThan, changeExitCode, ...rest } = options;
+  const result = await withLake(session, async (lake) => {
+    const chosen = await chosenViews(lake, views, { select, exclude });
+    return lake.refresh({
+      ...rest,
+      ...(chosen === undefined ? {} : { views: chosen }),
+      ...(ifOlderThan === undefined ? {} : { ifOlderThanMs: ifOlderThan }),
+      signal: session.stopSignal(),
+    });
+  });
+  const { dryRefreshLines, refreshLines } = await import("./refresh-lines.js");
+  const lines = options.dryRun === true ? dryRefreshLines : refreshLines;
+  const exitCode = result.status === "unchanged" ? changeExitCode : refreshExitCode(result);
+  return { json: result, lines: lines(result, session.style), exitCode };
 }

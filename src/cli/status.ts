@@ -1,9 +1,11 @@
 /** `status`: where the lake's views stand, and whether their definitions are still those of the project. */
 import type { Command } from "commander";
 import { DefinitionError } from "../errors.js";
+import { sameName } from "../sql/quote.js";
 import type { DefineAction, ViewStatus } from "../types.js";
 import type { CliContext, Outcome, Session } from "./context.js";
 import { withLake } from "./lake.js";
+import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 import type { Style } from "./style.js";
 
 /** How the applied definition of a view relates to its file. */
@@ -18,15 +20,22 @@ interface StatusResult {
 }
 
 export function registerStatus(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command("status")
     .description("show where each view stands, and which definitions wait for an apply")
-    .action((_options: object, command: Command) => context.run(command, status));
+    .argument("[view...]", "the views; all where none is named");
+  addSelection(command)
+    .addHelpText("after", "\nExample:\n  ducklake-ivm status --select tag:daily")
+    .action((views: string[], options: SelectionOptions, own: Command) =>
+      context.run(own, (session) => status(session, views, options)),
+    );
 }
 
-async function status(session: Session): Promise<Outcome> {
+async function status(session: Session, views: readonly string[], options: SelectionOptions): Promise<Outcome> {
   const result = await withLake(session, async (lake, project): Promise<StatusResult> => {
-    const statuses = await lake.status();
+    const chosen = await chosenViews(lake, views, options);
+    const isChosen = (name: string): boolean => chosen === undefined || chosen.some((view) => sameName(view, name));
+    const statuses = (await lake.status()).filter(({ view }) => isChosen(view));
     const compared = await lake.define(project.views, { dryRun: true }).catch((error: unknown) => {
       if (error instanceof DefinitionError) {
         return error;
@@ -57,11 +66,16 @@ function definitionState(view: ViewStatus, actions: readonly DefineAction[]): De
 }
 
 async function statusLines(result: StatusResult, style: Style): Promise<string[]> {
-  const { orDash, table } = await import("./format.js");
+  const { age, orDash, table } = await import("./format.js");
+  const lagText = ({ lagMs, targetLagMs }: ViewStatus): string => {
+    if (lagMs === null || lagMs === 0) return "-";
+    return targetLagMs !== null && lagMs > targetLagMs ? style.red(age(lagMs)) : age(lagMs);
+  };
   const rows = result.views.map((view) => [
     view.view,
     view.state === "fresh" ? style.green(view.state) : style.yellow(view.state),
     orDash(view.horizon),
+    lagText(view),
     view.rows === null ? "-" : view.rows.toLocaleString("en-US"),
     view.strategy,
     view.definition === "no_file" ? "no file" : view.definition,
@@ -70,7 +84,7 @@ async function statusLines(result: StatusResult, style: Style): Promise<string[]
       .map((source) => source.source)
       .join(", "),
   ]);
-  const titles = ["VIEW", "STATE", "SNAPSHOT#", "ROWS#", "STRATEGY", "DEFINITION", "CHANGED SOURCES"];
+  const titles = ["VIEW", "STATE", "SNAPSHOT#", "BEHIND#", "ROWS#", "STRATEGY", "DEFINITION", "CHANGED SOURCES"];
   const lines = rows.length === 0 ? ["No view is applied."] : table(titles, rows, style);
   if (result.notApplied.length > 0) {
     lines.push("", `Not applied yet: ${result.notApplied.join(", ")}`);

@@ -4,16 +4,22 @@ import type { VerifyResult } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { EXIT } from "./exit.js";
 import { withLake } from "./lake.js";
+import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 import type { Style } from "./style.js";
 
 export function registerVerify(program: Command, context: CliContext): void {
-  program
+  const verify = program
     .command("verify")
     .description("recompute views at the snapshot they stand at and compare, row for row")
-    .argument("[view...]", "the views; all where none is named")
-    .action((views: string[], _options: object, command: Command) =>
+    .argument("[view...]", "the views; all where none is named");
+  addSelection(verify)
+    .addHelpText("after", "\nExample:\n  ducklake-ivm verify --select +daily_sales")
+    .action((views: string[], options: SelectionOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
-        const results = await withLake(session, (lake) => lake.verify(views.length === 0 ? {} : { views }));
+        const results = await withLake(session, async (lake) => {
+          const chosen = await chosenViews(lake, views, options);
+          return lake.verify(chosen === undefined ? {} : { views: chosen });
+        });
         const ok = results.every((result) => result.ok);
         return {
           json: { ok, views: results },

@@ -1,4 +1,5 @@
 import { DuckDBInstance } from "@duckdb/node-api";
+import pLimit from "p-limit";
 import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
@@ -44,6 +45,10 @@ export interface OtherDatabase {
 /** A DuckDB instance with the lake attached. */
 export class Engine {
   private limitedSchemas: ReadonlySet<string> = new Set();
+  /** Rules that are off for work that is going on, once for each; the setting is one of the whole instance. */
+  private readonly rulesOff: string[] = [];
+  private readonly settings = pLimit(1);
+  private readonly commits = pLimit(1);
 
   private constructor(
     readonly instance: DuckDBInstance,
@@ -89,7 +94,7 @@ export class Engine {
     const session = await this.rawSession(signal, patience);
     try {
       await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
-      await session.run(`SET disabled_optimizers = ${quoteLiteral(UNSAFE_OPTIMIZERS)}`);
+      await this.disableRules(session);
       return session;
     } catch (error) {
       session.close();
@@ -123,14 +128,30 @@ export class Engine {
   }
 
   private async without<Result>(session: Session, rule: string, work: () => Promise<Result>): Promise<Result> {
-    const before = (await session.row<{ rules: string }>("SELECT current_setting('disabled_optimizers') AS rules"))
-      .rules;
-    await session.run(`SET disabled_optimizers = ${quoteLiteral(`${before},${rule}`)}`);
+    this.rulesOff.push(rule);
     try {
+      await this.disableRules(session);
       return await work();
     } finally {
-      await session.despiteAbort(() => session.run(`SET disabled_optimizers = ${quoteLiteral(before)}`));
+      this.rulesOff.splice(this.rulesOff.indexOf(rule), 1);
+      await session.despiteAbort(() => this.disableRules(session));
     }
+  }
+
+  /** One after the other, so that the last one to be run is the one that knows all. */
+  private disableRules(session: Session): Promise<void> {
+    return this.settings(async () => {
+      const rules = [UNSAFE_OPTIMIZERS, ...new Set(this.rulesOff)].join(",");
+      await session.run(`SET disabled_optimizers = ${quoteLiteral(rules)}`);
+    });
+  }
+
+  /**
+   * Runs a transaction of this process that writes to the tables of the state schema after those that came before: two
+   * at once that change a table get a conflict.
+   */
+  committing<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.commits(work);
   }
 
   /** Makes files in object storage and on the web readable, in a lake that has no use for that itself. */

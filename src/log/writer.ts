@@ -30,7 +30,8 @@ export class LogWriter {
     private readonly files: FileContext,
     private readonly horizon: bigint,
     /**
-     * `append`: the log stands where the view does. `catch up`: refreshes without a log have left a gap. `begin`:
+     * `append`: the log stands where the view does. `catch up`: refreshes without a log have left a gap, or something
+     * else has written to the view's tables. `begin`:
      * there is no log yet, the columns are others, or the view changes without a new snapshot.
      */
     readonly mode: "append" | "catch up" | "begin",
@@ -42,6 +43,8 @@ export class LogWriter {
     session: Session,
     definition: StoredDefinition,
     run: { readonly id: string; readonly from: bigint | null; readonly horizon: bigint },
+    /** The view may hold other rows than the log knows of, though the two stand at one snapshot. */
+    altered = false,
   ): Promise<LogWriter> {
     const log = definition.name;
     const schema = await logSchema(session, definition);
@@ -51,7 +54,7 @@ export class LogWriter {
       before.schema.fingerprint === schema.fingerprint &&
       before.end < run.horizon &&
       before.end >= 0n;
-    const mode = !goesOn || run.from === null ? "begin" : before.end === run.from ? "append" : "catch up";
+    const mode = !goesOn || run.from === null ? "begin" : before.end === run.from && !altered ? "append" : "catch up";
     const epoch = mode === "begin" || before === undefined ? randomUUID() : before.epoch;
     const files = await root.filesOf(session, { log, epoch, schema, runId: run.id });
     return new LogWriter(root, session, log, schema, before, files, run.horizon, mode);

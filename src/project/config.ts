@@ -2,10 +2,10 @@
 import { z } from "zod";
 import type { EngineConfig, FloatSums, LakeConfig, LogConfig, S3Config } from "../types.js";
 import type { Environment } from "./environment.js";
-import { FLOAT_SUMS_HELP, floatSums } from "./float-sums.js";
 import { type Resolved, resolveCatalog, resolveLocation, resolvePath } from "./paths.js";
 import type { Problems } from "./problems.js";
 import { checkShape, expected, REQUIRED, type ShapeHelp } from "./shape.js";
+import { FLOAT_SUMS_HELP, floatSums, period, TARGET_LAG_HELP } from "./values.js";
 import { type LocatedYaml, readYaml, type YamlPath } from "./yaml.js";
 
 export const CONFIG_FILE = "ducklake-ivm.yaml";
@@ -16,6 +16,7 @@ export interface Config {
   readonly views: string;
   /** For views whose header does not say. */
   readonly floatSums?: FloatSums;
+  readonly targetLagMs?: number;
 }
 
 const text = z.string({ error: expected("text") }).min(1, "is empty");
@@ -30,12 +31,6 @@ const positiveInteger = z.preprocess(
 );
 const memory = text.regex(/^\d+(\.\d+)?\s*(B|[KMGT](i?B)?)$/i, "is not an amount of memory");
 
-const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-/** A length of time such as `12h`, in milliseconds. */
-const period = z
-  .string({ error: expected("a length of time") })
-  .regex(/^\d+[smhd]$/, "is not a length of time")
-  .transform((value) => Number(value.slice(0, -1)) * UNITS[value.slice(-1) as keyof typeof UNITS]);
 const retention = z.union(
   [
     period.transform((milliseconds) => ({ milliseconds })),
@@ -76,6 +71,7 @@ const schema = z.strictObject({
   schema: text.default("main"),
   state_schema: text.default("ivm"),
   float_sums: floatSums.optional(),
+  target_lag: period.optional(),
   log: section({
     path: text.optional(),
     keep: retention.optional(),
@@ -108,6 +104,7 @@ const HELP: ShapeHelp = {
     schema: "Name the schema of the user-facing views; by default it is main.",
     state_schema: "Name the schema of this tool's own tables; by default it is ivm.",
     float_sums: FLOAT_SUMS_HELP,
+    target_lag: TARGET_LAG_HELP,
     log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size", "sources" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
     retry_for: "Write how long to wait for other writers (90s, 5m); by default it is 1m.",
@@ -189,6 +186,7 @@ class ConfigBuilder {
       },
       views: this.#resolved(["views"], this.values.views, resolvePath) ?? this.values.views,
       ...defined("floatSums", this.values.float_sums),
+      ...defined("targetLagMs", this.values.target_lag),
     };
   }
 

@@ -1,15 +1,17 @@
 /** The header of a view file: YAML in a first comment that is opened by `--- ` and closed by ` ---`. */
 import { z } from "zod";
 import type { FloatSums, RefreshMode } from "../types.js";
-import { FLOAT_SUMS_HELP, floatSums } from "./float-sums.js";
 import { lineAndColumn, type Problems } from "./problems.js";
 import { checkShape, expected, type ShapeHelp } from "./shape.js";
+import { FLOAT_SUMS_HELP, floatSums, period, TARGET_LAG_HELP } from "./values.js";
 import { readYaml } from "./yaml.js";
 
 export interface Header {
   readonly primaryKey?: readonly string[];
   readonly refresh?: RefreshMode;
   readonly floatSums?: FloatSums;
+  readonly tags?: readonly string[];
+  readonly targetLagMs?: number;
 }
 
 // A longer row of dashes is an ornament of an ordinary comment, not a header.
@@ -27,10 +29,20 @@ const primaryKey = z.preprocess(
     }),
 );
 
+const tag = z
+  .string({ error: expected("a tag") })
+  .regex(/^[\p{L}\p{N}_.-]+$/u, "may have letters, digits, _, - and dots only");
+const tags = z.preprocess(
+  (value) => (typeof value === "string" ? [value] : value),
+  z.array(tag, { error: expected("a tag or a list of them") }),
+);
+
 const schema = z.strictObject({
   primary_key: primaryKey.optional(),
   refresh: z.enum(["auto", "incremental", "full"], { error: "must be auto, incremental or full" }).optional(),
   float_sums: floatSums.optional(),
+  tags: tags.optional(),
+  target_lag: period.optional(),
 });
 
 const HELP: ShapeHelp = {
@@ -38,6 +50,8 @@ const HELP: ShapeHelp = {
     primary_key: 'Write "primary_key: id" or "primary_key: [year, month]".',
     refresh: "auto decides at each refresh, incremental never recomputes to save cost, full always recomputes.",
     float_sums: FLOAT_SUMS_HELP,
+    tags: 'Write "tags: daily" or "tags: [daily, finance]".',
+    target_lag: TARGET_LAG_HELP,
   },
   unknownKeys: {
     name: "A view is named after its file.",
@@ -67,7 +81,8 @@ export function readHeader(file: string, text: string, problems: Problems): Head
   }
   const options = {
     what: "the header",
-    emptyHint: "It may have primary_key, refresh and float_sums; begin an ordinary comment without ---.",
+    emptyHint:
+      "It may have primary_key, refresh, float_sums, tags and target_lag; begin an ordinary comment without ---.",
   };
   const yaml = readYaml({ file, text, start, end: start + closing.index }, options, problems);
   const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);
@@ -78,5 +93,7 @@ export function readHeader(file: string, text: string, problems: Problems): Head
     ...(values.primary_key === undefined ? {} : { primaryKey: values.primary_key }),
     ...(values.refresh === undefined ? {} : { refresh: values.refresh }),
     ...(values.float_sums === undefined ? {} : { floatSums: values.float_sums }),
+    ...(values.tags === undefined ? {} : { tags: values.tags }),
+    ...(values.target_lag === undefined ? {} : { targetLagMs: values.target_lag }),
   };
 }

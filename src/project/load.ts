@@ -41,8 +41,12 @@ export async function loadProject(directory: string, env: Environment = process.
   if (problems.count > 0) {
     throw new ProjectError(problems.found);
   }
-  const { lake, floatSums } = config;
-  const complete = views.map((view) => (floatSums === undefined ? view : { floatSums, ...view }));
+  const { lake, floatSums, targetLagMs } = config;
+  const defaults = {
+    ...(floatSums === undefined ? {} : { floatSums }),
+    ...(targetLagMs === undefined ? {} : { targetLagMs }),
+  };
+  const complete = views.map((view) => ({ ...defaults, ...view }));
   return { directory: root, lake, views: complete };
 }
 

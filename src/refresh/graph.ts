@@ -25,7 +25,7 @@ export async function graphOf(
     }),
   );
   const nodes = standings.map(
-    ({ view, state, strategy, horizon, asOf, lagMs }): ViewNode => ({
+    ({ view, state, strategy, horizon, asOf, lagMs }, index): ViewNode => ({
       kind: "view",
       name: view,
       state,
@@ -33,6 +33,7 @@ export async function graphOf(
       horizon,
       asOf,
       lagMs,
+      tags: views[index]?.definition.tags ?? [],
     }),
   );
   return { nodes: [...(await tableNodes(run, views)), ...nodes], edges };

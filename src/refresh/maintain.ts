@@ -102,7 +102,7 @@ async function settle(start: () => Promise<RunContext>, ageMs: number): Promise<
   const quiet = standings.filter(({ view, state }) => state === "fresh" && holding.has(view)).map(({ view }) => view);
   if (quiet.length === 0) return told("settle", "skipped", 0, "views have cursors that can be moved on");
   const settling = async (): Promise<RunContext> => ({ ...(await start()), settles: true });
-  await runRefresh(settling, { views: quiet, upstream: false });
+  await runRefresh(settling, [run.session], { views: quiet, upstream: false });
   return told("settle", "done", quiet.length, "views had nothing to take in, and their cursors were moved on");
 }
 

@@ -1,5 +1,6 @@
 import { ConfigError } from "../errors.js";
 import { sameName } from "../sql/quote.js";
+import { didYouMean } from "../suggest.js";
 import type { StoredView } from "../view/state.js";
 
 /** The views that a view reads directly. */
@@ -41,6 +42,6 @@ export function viewUnknown(views: readonly Pick<StoredView, "name">[], name: st
   const known = views.map((view) => view.name);
   return new ConfigError("view_unknown", `The lake has no view ${name}.`, {
     subject: { view: name },
-    hint: known.length === 0 ? "Apply definitions first." : `Known views: ${known.join(", ")}.`,
+    hint: known.length === 0 ? "Apply definitions first." : didYouMean(name, known, "Known views"),
   });
 }

@@ -145,6 +145,8 @@ export interface PlannedView {
   /** Null where there is nothing to do. */
   readonly strategy: Strategy | null;
   readonly reason: Reason | null;
+  /** Set where it is computed although nothing has changed. */
+  readonly upToDate?: boolean;
 }
 
 /** The times of the view's old and new state. */

@@ -2,8 +2,9 @@ import type { SourceDelta } from "../catalog/source-delta.js";
 import { IvmError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
 import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
-import type { ErrorResult, LogResult, SourceResult, ViewResult } from "../types.js";
+import type { ErrorResult, LogResult, Reason, SourceResult, ViewResult } from "../types.js";
 import type { ViewPlan } from "../view/plan-view.js";
+import type { StoredView } from "../view/state.js";
 import { upstreamOf } from "./order.js";
 import type { PlannedSource, PlannedView } from "./plan-run.js";
 
@@ -32,6 +33,22 @@ export function failure(view: string, upstream: readonly string[], error: unknow
     rows: { inserted: 0n, deleted: 0n },
     elapsedMs,
     error: errorResult(error),
+  };
+}
+
+/** A view that an option leaves out of the run. */
+export function skipped(view: StoredView, reason: Reason): ViewResult {
+  return {
+    view: view.name,
+    status: "skipped",
+    strategy: null,
+    reason,
+    upstream: upstreamOf(view),
+    sources: [],
+    terms: NO_TERMS,
+    rows: { inserted: 0n, deleted: 0n },
+    elapsedMs: 0,
+    error: null,
   };
 }
 

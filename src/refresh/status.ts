@@ -21,6 +21,8 @@ export async function statusOfViews(run: RunContext, views: readonly StoredView[
     result.push({
       ...standing,
       rows: view.built === null ? null : await countRows(run, view),
+      tags: view.definition.tags ?? [],
+      targetLagMs: view.definition.targetLagMs ?? null,
       refresh: view.definition.refresh,
       reasons: [...view.definition.reasons, ...(await addedColumns(run, view))],
     });

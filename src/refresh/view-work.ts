@@ -32,6 +32,9 @@ import {
   writeNew,
 } from "./write.js";
 
+/** The reason of a recompute that was asked for. */
+export const FULL_REFRESH = "full_refresh";
+
 /** Beyond so many inputs of a join the order that DuckDB finds by its estimates is worse than the written one. */
 const MOST_REORDERED = 10;
 
@@ -142,6 +145,8 @@ export class ViewWork {
 
   private async recompute(reason: Reason | null): Promise<ViewResult> {
     const { built, definition } = this.planned.view;
+    // What is found to be wrong in the view's tables may not be wrong in its log.
+    if (reason?.code === TABLE_ALTERED || reason?.code === FULL_REFRESH) this.log = await this.openLog(true);
     if (reason?.code === "source_schema_changed") await requireSameColumns(this.computeInput(), reason);
     if (built === null) return this.build("recompute", reason);
     if (!sameTables(built.layout, definition.layout)) return this.build("recompute", reason);
@@ -149,6 +154,10 @@ export class ViewWork {
     const rebuilt = built.fingerprint !== definition.fingerprint;
     this.tellComputing("recompute", []);
     await computeRecompute(this.computeInput());
+    if (this.mayStay && !(await this.differs(built.table))) {
+      // A full refresh that was asked for has found the view to be right: nothing moves, and its log stays as it is.
+      return this.finish("recompute", reason, NO_TERMS, null, built.table);
+    }
     this.tellWriting("recompute");
     const written = await writeDifference(this.writeInput("recompute", reason, NO_TERMS), built, rebuilt);
     return this.finish("recompute", reason, NO_TERMS, written, built.table);
@@ -180,11 +189,11 @@ export class ViewWork {
     this.context.notify({ kind: "writing", view: this.planned.view.name, strategy });
   }
 
-  private async openLog(): Promise<LogWriter | null> {
+  private async openLog(altered = false): Promise<LogWriter | null> {
     const { logs, session, horizon } = this.context;
     const { view, progress } = this.planned;
     if (logs === undefined) return null;
-    return LogWriter.open(logs, session, view.definition, { id: this.runId, from: progress.horizon, horizon });
+    return LogWriter.open(logs, session, view.definition, { id: this.runId, from: progress.horizon, horizon }, altered);
   }
 
   private computeInput(): ComputeInput {
@@ -258,21 +267,45 @@ export class ViewWork {
     };
   }
 
+  /** The temporary tables with what changes in the view's tables. */
+  private differences(physical: string): string[] {
+    const beside = besideTables(this.planned.view.definition.layout, physical);
+    return [DIFFERENCE, ...beside.map(({ difference }) => difference)];
+  }
+
+  /** True where nothing has changed that the view reads, and its change log stands where it does. */
+  private get mayStay(): boolean {
+    const { logs, logStates } = this.context;
+    const { view, progress, upToDate } = this.planned;
+    return upToDate === true && (logs === undefined || logStates.get(view.name)?.end === progress.horizon);
+  }
+
+  private async differs(physical: string): Promise<boolean> {
+    for (const difference of this.differences(physical)) {
+      const rows = await this.context.session.rows(`SELECT 1 FROM temp.${quoteIdentifier(difference)} LIMIT 1`);
+      if (rows.length > 0) return true;
+    }
+    return false;
+  }
+
   private async finish(
     strategy: Strategy,
     reason: Reason | null,
     terms: ViewResult["terms"],
-    written: Written,
+    written: Written | null,
     table: string,
   ): Promise<ViewResult> {
     const { view, sources } = this.planned;
-    this.context.moved.set(view.name.toLowerCase(), {
-      snapshot: written.snapshot,
-      built: { fingerprint: view.definition.fingerprint, layout: view.definition.layout, table },
-    });
+    if (written !== null) {
+      this.context.moved.set(view.name.toLowerCase(), {
+        snapshot: written.snapshot,
+        built: { fingerprint: view.definition.fingerprint, layout: view.definition.layout, table },
+      });
+    } else {
+      this.context.standing.add(view.name.toLowerCase());
+    }
     await this.deltas.drop();
-    const beside = besideTables(view.definition.layout, table).map(({ difference }) => difference);
-    for (const difference of [DIFFERENCE, ...beside, ...recursionTables(view.definition.plan)]) {
+    for (const difference of [...this.differences(table), ...recursionTables(view.definition.plan)]) {
       await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(difference)}`);
     }
     return {
@@ -283,7 +316,7 @@ export class ViewWork {
       upstream: upstreamOf(view),
       sources: sources.map((source) => sourceResult(source, this.deltas.of(source.defined.name) ?? null)),
       terms,
-      rows: { inserted: written.inserted, deleted: written.deleted },
+      rows: { inserted: written?.inserted ?? 0n, deleted: written?.deleted ?? 0n },
       ...(this.log === null ? {} : { log: logResult(this.log) }),
       elapsedMs: 0,
       error: null,

@@ -294,7 +294,7 @@ async function commit(
 ): Promise<Written> {
   const { session, state, definition, before, horizon, runId } = input;
   const commitId = randomUUID();
-  const counts = await session.transaction(async () => {
+  const transaction = async () => {
     const [progress] = await session.rows<Progress>(
       `SELECT view, horizon, run_id AS "runId", instant, costs FROM ${state.table("progress")} WHERE view = $1`,
       [definition.name],
@@ -318,7 +318,8 @@ async function commit(
       sources: JSON.parse(input.record.sources) as unknown,
     });
     return written;
-  });
+  };
+  const counts = await input.engine.committing(() => session.transaction(transaction));
   return { ...counts, snapshot: await snapshotOf(input, commitId) };
 }
 

@@ -26,6 +26,10 @@ export interface ViewDefinition {
   readonly floatSums?: FloatSums;
   /** The builder's query that `sql` was made from: its columns are checked by name before DuckDB sees the text. */
   readonly query?: QueryNode;
+  /** Words by which views are selected together. */
+  readonly tags?: readonly string[];
+  /** How far the view may be behind, in milliseconds, before a refresh with `ifOlderThanMs` takes it. */
+  readonly targetLagMs?: number;
   /** Where the definition was read from, for error messages. */
   readonly file?: string;
   /** Lines of the file before the SQL starts, so that errors name the file's own line. */
@@ -51,5 +55,7 @@ export interface DefineResult {
 export interface DefineOptions extends CallOptions {
   /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
   readonly drop?: boolean;
+  /** Refuse definitions that have no incremental rule, except those with `refresh: full`. */
+  readonly requireIncremental?: boolean;
   readonly dryRun?: boolean;
 }

@@ -20,6 +20,7 @@ export interface ViewNode {
   readonly horizon: bigint | null;
   readonly asOf: string | null;
   readonly lagMs: number | null;
+  readonly tags: readonly string[];
 }
 
 /** One source of one view. */

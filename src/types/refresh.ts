@@ -40,8 +40,9 @@ export interface LogResult {
 /** What one run did to one view. */
 export interface ViewResult {
   readonly view: string;
-  readonly status: "refreshed" | "unchanged" | "failed";
-  /** Null for unchanged and failed views. */
+  /** `skipped` where an option left the view out of the run; `reason` says which. */
+  readonly status: "refreshed" | "unchanged" | "failed" | "skipped";
+  /** Null for views that were not refreshed. */
   readonly strategy: Strategy | null;
   readonly reason: Reason | null;
   /** The views that it reads itself. They come before it in the result, where they are in it. */
@@ -79,4 +80,23 @@ export interface RefreshOptions extends CallOptions, ProgressOptions<RefreshEven
   readonly toSnapshot?: bigint;
   /** Find out what would be done and do nothing. */
   readonly dryRun?: boolean;
+  /**
+   * Recompute the asked views, whatever has changed, and write what differs from what they hold. Readers have the view
+   * all the time.
+   */
+  readonly fullRefresh?: boolean;
+  /** Begin no further view once one has failed; those that are left are `skipped`. */
+  readonly failFast?: boolean;
+  /**
+   * How many views may be refreshed side by side, each on a connection of its own. Default 1; a lake in SQLite has one
+   * writer or several readers, so there it is always 1.
+   */
+  readonly jobs?: number;
+  /**
+   * Leave out asked views that lag behind by less, in milliseconds, and are not read by one that is refreshed. For views
+   * whose definition has a target lag, that counts instead.
+   */
+  readonly ifOlderThanMs?: number;
+  /** Refuse to begin where a view has no incremental rule, except those with `refresh: full`. */
+  readonly requireIncremental?: boolean;
 }

@@ -19,6 +19,9 @@ export interface ViewStatus {
    */
   readonly lagMs: number | null;
   readonly rows: bigint | null;
+  readonly tags: readonly string[];
+  /** How far it may be behind before a refresh with `ifOlderThanMs` takes it; null where its definition does not say. */
+  readonly targetLagMs: number | null;
   readonly sources: readonly { readonly source: string; readonly cursor: bigint | null; readonly changed: boolean }[];
   readonly refresh: RefreshMode;
   readonly strategy: "incremental" | "recompute";

@@ -65,9 +65,24 @@ export async function applyDefinitions(
     },
     definitions,
   );
+  if (options.requireIncremental === true) requireRules(prepared);
   const changes = compare(prepared, state.views, options.drop === true);
   if (!dryRun) await write(session, tables, schema, applies, changes, onDrop);
   return { dryRun, actions: changes.map((change) => change.action) };
+}
+
+/** @throws DefinitionError `not_incremental` for the first definition that no rule keeps and that does not ask for that. */
+function requireRules(definitions: readonly StoredDefinition[]): void {
+  const without = definitions.find(({ plan, refresh }) => plan === null && refresh !== "full");
+  if (without === undefined) return;
+  throw new DefinitionError(
+    "not_incremental",
+    `View ${without.name} has no incremental rule: ${without.reasons[0]?.text ?? "its plan is not known"}.`,
+    {
+      subject: { view: without.name },
+      hint: "Write the query in another form, or set `refresh: full` where a recompute is meant.",
+    },
+  );
 }
 
 /** The lake without what this project keeps in it: definitions read views by name, never their tables. */

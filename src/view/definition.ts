@@ -23,6 +23,9 @@ export interface StoredDefinition {
   readonly plan: ViewPlan | null;
   readonly reasons: readonly Reason[];
   readonly layout: Layout;
+  /** Definitions of old have neither. */
+  readonly tags?: readonly string[];
+  readonly targetLagMs?: number;
   /** True where the answer depends on the time, which is taken to be the horizon's. */
   readonly usesTime: boolean;
 }

@@ -174,6 +174,8 @@ async function prepare(
     reasons,
     layout,
     usesTime: timed,
+    ...(definition.tags === undefined ? {} : { tags: definition.tags }),
+    ...(definition.targetLagMs === undefined ? {} : { targetLagMs: definition.targetLagMs }),
   };
 }
 

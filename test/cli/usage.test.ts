@@ -47,7 +47,7 @@ describe("wrong usage", () => {
     [["refresh", "--to-snapshot", "1.5"], "A snapshot is a whole number.", "ducklake-ivm --help"],
     [["refresh", "--to-snapshot"], "option '--to-snapshot <n>' argument missing", "ducklake-ivm --help"],
     [["status", "--output", "xml"], "Allowed choices are text, json, csv, parquet, arrow.", "ducklake-ivm --help"],
-    [["status", "too", "many"], "too many arguments for 'status'", "ducklake-ivm --help"],
+    [["graph", "too", "many"], "too many arguments for 'graph'", "ducklake-ivm --help"],
     [["explain"], "missing required argument 'view'", "ducklake-ivm --help"],
     [["merge", "t", "from", "x.csv"], "required option '--key <columns>' not specified", "ducklake-ivm --help"],
     [["merge", "t", "x.csv", "--key", "k"], "missing required argument 'query|file'", "ducklake-ivm --help"],
@@ -104,7 +104,7 @@ describe("errors of the project's files", () => {
       '  views/b/sales.sql: view "sales" is also defined by views/a/Sales.sql',
       "    hint: A view is named after its file, and names that differ only in case are the same: rename one.",
       '  views/b/sales.sql:1:8: unknown key "key"',
-      "    hint: Known keys: primary_key, refresh, float_sums.",
+      "    hint: Known keys: primary_key, refresh, float_sums, tags, target_lag.",
       "  views/c.sql: the file is empty",
       "    hint: Write one SELECT statement.",
     ]);

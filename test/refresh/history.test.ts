@@ -100,6 +100,7 @@ test("the graph has tables and views, what reads what, and what waits to be cons
     horizon: null,
     asOf: null,
     lagMs: null,
+    tags: [],
   });
   await lake.refresh();
   const fresh = await lake.graph();
