@@ -5,6 +5,7 @@ import { type OpenOptions, open } from "./lake.js";
 import type { ReportServer, ServeOptions } from "./report/serve.js";
 import type { LakeConfig, Overview, OverviewOptions } from "./types.js";
 
+/** What a look at a lake may be asked. */
 export type LookOptions = OverviewOptions & Pick<OpenOptions, "logger">;
 
 /**

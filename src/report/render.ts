@@ -1,5 +1,6 @@
 import type { Overview } from "../types.js";
 
+/** What the page of a report may be asked. */
 export interface ReportOptions {
   /** What the lake is called, on top of the page. Default `lake`. */
   readonly title?: string;

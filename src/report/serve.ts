@@ -14,6 +14,7 @@ export interface LookSource {
   stamp(): Promise<string | null>;
 }
 
+/** Where and how often a report is served. */
 export interface ServeOptions {
   /** The address to listen on. Default `127.0.0.1`, which only this machine can reach. */
   readonly host?: string;
@@ -28,6 +29,7 @@ export interface ServeOptions {
   readonly logger?: Logger;
 }
 
+/** A report that is served live; closing it ends it. */
 export interface ReportServer extends AsyncDisposable {
   /** Where the page is. */
   readonly url: string;

@@ -15,6 +15,7 @@ export interface SnapshotNeed {
   readonly exists: boolean;
 }
 
+/** How far back the lake goes, and what needs it to. */
 export interface RetentionResult {
   /** Snapshots that the lake keeps. */
   readonly snapshots: bigint;
@@ -39,6 +40,7 @@ export interface RetentionResult {
   readonly warnings: readonly Reason[];
 }
 
+/** What `maintain` may be asked. */
 export interface MaintainOptions extends CallOptions {
   /**
    * Expire snapshots older than this, in milliseconds, that nothing needs; as the lake's own `expire_older_than` says
@@ -54,6 +56,7 @@ export interface MaintainOptions extends CallOptions {
   readonly deletes?: boolean;
 }
 
+/** One step of the maintenance. */
 export interface MaintainStep {
   readonly step: "flush" | "settle" | "expire" | "merge" | "rewrite" | "clean_up" | "logs";
   /** `told`: what it would do; `skipped`: another writer was in its way, or it had no reason to run. */
@@ -63,6 +66,7 @@ export interface MaintainStep {
   readonly text: string;
 }
 
+/** What `maintain` did, or would do in a dry run. */
 export interface MaintainResult {
   /** In the order in which they were done. */
   readonly steps: readonly MaintainStep[];

@@ -8,6 +8,7 @@ import type { ConsumerStatus } from "./log.js";
 import type { Strategy } from "./refresh.js";
 import type { ViewStatus } from "./status.js";
 
+/** What an overview may be asked. */
 export interface OverviewOptions extends CallOptions {
   /** How many parts of equal length the time of all recorded runs is told in. Default 72. */
   readonly buckets?: number;
@@ -32,6 +33,7 @@ export interface Overview {
   readonly retention: RetentionOverview;
 }
 
+/** All that a report tells of one view. */
 export interface ViewOverview extends ViewStatus {
   /** The definition as its author wrote it. */
   readonly sql: string;
@@ -59,6 +61,7 @@ export interface RunTotals {
   readonly failedAt: string | null;
 }
 
+/** All runs that the lake remembers. */
 export interface RunsOverview {
   /** Runs that changed a view or failed. */
   readonly count: bigint;
@@ -74,6 +77,7 @@ export interface RunsOverview {
   readonly recent: readonly RunSummary[];
 }
 
+/** The refreshes of one view with one outcome, in one part of the time. */
 export interface RunBucket {
   /** Which part of the time, from 0. */
   readonly bucket: number;
@@ -83,6 +87,7 @@ export interface RunBucket {
   readonly elapsedMs: number;
 }
 
+/** One run in short. */
 export interface RunSummary {
   readonly runId: string;
   readonly startedAt: string;
@@ -111,6 +116,7 @@ export interface LogOverview {
   readonly olderSegments: number;
 }
 
+/** A base of a change log: the whole state at a snapshot. */
 export interface LogBase {
   readonly at: bigint;
   readonly files: number;
@@ -118,6 +124,7 @@ export interface LogBase {
   readonly bytes: bigint;
 }
 
+/** The changes of one window in a change log. */
 export interface LogSegment {
   readonly from: bigint;
   readonly to: bigint;
