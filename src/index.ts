@@ -1,3 +1,4 @@
+export { diagnose } from "./doctor.js";
 export {
   ConfigError,
   ConflictError,
@@ -32,6 +33,7 @@ export type {
   RefreshMode,
   ViewDefinition,
 } from "./types/define.js";
+export type { DoctorCheck, DoctorResult } from "./types/doctor.js";
 export type {
   CostEstimate,
   CostResult,

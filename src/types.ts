@@ -3,6 +3,7 @@ export type * from "./types/call.js";
 export type * from "./types/common.js";
 export type * from "./types/config.js";
 export type * from "./types/define.js";
+export type * from "./types/doctor.js";
 export type * from "./types/explain.js";
 export type * from "./types/graph.js";
 export type * from "./types/history.js";

@@ -8,6 +8,7 @@ import { registerCompact, registerSweep } from "./compact.js";
 import { registerConsumer } from "./consumer.js";
 import { type CliContext, ROW_FORMATS } from "./context.js";
 import { registerDemo } from "./demo.js";
+import { registerDoctor } from "./doctor.js";
 import { registerExplain } from "./explain.js";
 import { registerGraph } from "./graph.js";
 import { registerHistory } from "./history.js";
@@ -79,6 +80,7 @@ export function createProgram(context: CliContext): Command {
     registerSweep,
     registerRetention,
     registerMaintain,
+    registerDoctor,
     registerDemo,
   ];
   for (const register of registrations) {
