@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, describe, expect, test } from "vitest";
-import { pyarrow } from "../setup/pyarrow.js";
+import { pyarrow } from "../setup/python.js";
 import { positionsOf, readManifest, segmentsOf } from "./proof.js";
 import { LogScene } from "./scene.js";
 
