@@ -16,7 +16,7 @@ export function airflowEnvironment(): Promise<string> {
 }
 
 /** A task of one DAG run. */
-export interface TaskRun {
+interface TaskRun {
   readonly state: string | null;
   readonly tries: number;
   readonly start: string | null;

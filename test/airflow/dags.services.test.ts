@@ -9,7 +9,7 @@ import { Oracle } from "../e2e/oracle.js";
 import { SharedProject } from "../trust/shared-project.js";
 import { Airflow, airflowEnvironment, type DagRun } from "./airflow.js";
 
-vi.setConfig({ testTimeout: 400_000 });
+vi.setConfig({ testTimeout: 600_000 });
 beforeAll(airflowEnvironment, 600_000);
 
 const TABLES = [
@@ -120,7 +120,7 @@ test("tasks of several processes at once do what one run does", async () => {
   await airflow.program("dags", "unpause", "shop");
   await airflow.program("dags", "trigger", "shop");
   let run = await airflow.lastRun();
-  for (const end = Date.now() + 240_000; ["queued", "running"].includes(run.state) && Date.now() < end; ) {
+  for (const end = Date.now() + 400_000; ["queued", "running"].includes(run.state) && Date.now() < end; ) {
     await delay(1000);
     // The tables move on meanwhile.
     await project.sql(`INSERT INTO b VALUES (2, ${Date.now()})`);
