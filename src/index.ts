@@ -20,6 +20,7 @@ export type { LogFields, Logger } from "./logger.js";
 export { type LookOptions, readOverview, serveReport } from "./look.js";
 export { loadProject, type Project } from "./project/load.js";
 export { type Problem, ProjectError } from "./project/problems.js";
+export { renderMetrics } from "./report/metrics.js";
 export { type ReportOptions, renderReport } from "./report/render.js";
 export type { ReportServer, ServeOptions } from "./report/serve.js";
 export type { CallOptions, ProgressOptions } from "./types/call.js";
@@ -55,6 +56,7 @@ export type {
   IngestSource,
   MergeOptions,
 } from "./types/ingest.js";
+export type { ColumnOrigin, OpenLineageConfig, RowOrigin, ViewLineage } from "./types/lineage.js";
 export type {
   CompactedLog,
   CompactOptions,

@@ -12,9 +12,11 @@ import { LogRoot, requireLog } from "./log/root.js";
 import type { LogRows } from "./log/rows.js";
 import { compact, consumerStatus, findLog, openRows, sweep } from "./log/verbs.js";
 import type { Logger } from "./logger.js";
+import { observedRefresh } from "./observe.js";
 import { explainView } from "./refresh/explain.js";
 import { graphOf } from "./refresh/graph.js";
 import { readHistory } from "./refresh/history.js";
+import { lineageOf } from "./refresh/lineage.js";
 import { maintainLake } from "./refresh/maintain.js";
 import { selectViews } from "./refresh/order.js";
 import { refreshUntilLevel } from "./refresh/overtaken.js";
@@ -145,10 +147,20 @@ export class Lake implements AsyncDisposable {
     return this.exclusive(async (session) => {
       if (options.dryRun !== true) await this.retrying(session, () => this.tables.upgrade(session));
       const sessions: [Session, ...Session[]] = [session];
+      const observed = {
+        refresh: (told: RefreshOptions) => {
+          const run = () => runRefresh((own) => this.start(own, options.toSnapshot), sessions, told);
+          return refreshUntilLevel(run, session.patience);
+        },
+        lineage: async () => lineageOf((await this.start(session, undefined)).state.views, this.schema),
+        overview: async () => {
+          const run = await this.start(session, undefined);
+          return overviewOf(run, selectViews(run.state.views, undefined), { buckets: 1, recent: 1 });
+        },
+      };
       try {
         while (sessions.length < this.jobsOf(options)) sessions.push(await this.session(options.signal));
-        const run = () => runRefresh((own) => this.start(own, options.toSnapshot), sessions, options);
-        return await refreshUntilLevel(run, session.patience);
+        return await observedRefresh(observed, options);
       } finally {
         for (const own of sessions.slice(1)) own.close();
       }
@@ -339,6 +351,11 @@ export class Lake implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** The schema of the user-facing views. */
+  private get schema(): string {
+    return this.engine.config.schema ?? "main";
   }
 
   private ingest(request: IngestRequest, options: CallOptions): Promise<IngestResult> {

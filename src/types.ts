@@ -8,6 +8,7 @@ export type * from "./types/explain.js";
 export type * from "./types/graph.js";
 export type * from "./types/history.js";
 export type * from "./types/ingest.js";
+export type * from "./types/lineage.js";
 export type * from "./types/log.js";
 export type * from "./types/maintain.js";
 export type * from "./types/overview.js";

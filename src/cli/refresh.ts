@@ -24,6 +24,7 @@ interface CommandOptions extends SelectionOptions {
   readonly requireIncremental?: boolean;
   /** What `--no-change-exit-code` sets: commander takes its name for the negation of another. */
   readonly changeExitCode: number;
+  readonly metrics?: string;
 }
 
 const EXAMPLES = `
@@ -47,6 +48,7 @@ export function registerRefresh(program: Command, context: CliContext): void {
     .option("--fail-fast", "begin no further view once one has failed")
     .addOption(exitCodeOption("--no-change-exit-code <n>", "the exit code where nothing had to be done").default(0))
     .addOption(dryRunOption())
+    .option("--metrics <file>", "write metrics of all views to this file, in Prometheus' text format")
     .addHelpText("after", EXAMPLES)
     .action((views: string[], options: CommandOptions, command: Command) =>
       context.run(command, (session) => run(session, views, options)),
@@ -55,9 +57,11 @@ export function registerRefresh(program: Command, context: CliContext): void {
 
 async function run(session: Session, views: readonly string[], options: CommandOptions): Promise<Outcome> {
   const { select, exclude, ifOlderThan, changeExitCode, ...rest } = options;
-  const result = await withLake(session, async (lake) => {
+  const result = await withLake(session, async (lake, { metrics, openLineage }) => {
     const chosen = await chosenViews(lake, views, { select, exclude });
     return lake.refresh({
+      ...(metrics === undefined ? {} : { metrics }),
+      ...(openLineage === undefined ? {} : { openLineage }),
       ...rest,
       ...(chosen === undefined ? {} : { views: chosen }),
       ...(ifOlderThan === undefined ? {} : { ifOlderThanMs: ifOlderThan }),

@@ -1,6 +1,6 @@
 /** `ducklake-ivm.yaml`: its shape, and what it becomes. */
 import { z } from "zod";
-import type { EngineConfig, FloatSums, LakeConfig, LogConfig, S3Config } from "../types.js";
+import type { EngineConfig, FloatSums, LakeConfig, LogConfig, OpenLineageConfig, S3Config } from "../types.js";
 import type { Environment } from "./environment.js";
 import { type Resolved, resolveCatalog, resolveLocation, resolvePath } from "./paths.js";
 import type { Problems } from "./problems.js";
@@ -17,6 +17,9 @@ export interface Config {
   /** For views whose header does not say. */
   readonly floatSums?: FloatSums;
   readonly targetLagMs?: number;
+  /** Absolute path of the file that refreshes write metrics to. */
+  readonly metrics?: string;
+  readonly openLineage?: OpenLineageConfig;
 }
 
 const text = z.string({ error: expected("text") }).min(1, "is empty");
@@ -31,6 +34,10 @@ const positiveInteger = z.preprocess(
 );
 const memory = text.regex(/^\d+(\.\d+)?\s*(B|[KMGT](i?B)?)$/i, "is not an amount of memory");
 
+const webAddress = text.refine(
+  (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+  "is not an address that begins with http:// or https://",
+);
 const retention = z.union(
   [
     period.transform((milliseconds) => ({ milliseconds })),
@@ -72,6 +79,13 @@ const schema = z.strictObject({
   state_schema: text.default("ivm"),
   float_sums: floatSums.optional(),
   target_lag: period.optional(),
+  metrics: text.optional(),
+  openlineage: section({
+    url: webAddress.optional(),
+    file: text.optional(),
+    namespace: text.optional(),
+    timeout: period.optional(),
+  }),
   log: section({
     path: text.optional(),
     keep: retention.optional(),
@@ -105,6 +119,8 @@ const HELP: ShapeHelp = {
     state_schema: "Name the schema of this tool's own tables; by default it is ivm.",
     float_sums: FLOAT_SUMS_HELP,
     target_lag: TARGET_LAG_HELP,
+    metrics: "Name a file that ends in .prom, in the folder of node_exporter's textfile collector.",
+    openlineage: 'It may have "url", "file", "namespace" and "timeout".',
     log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size", "sources" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
     retry_for: "Write how long to wait for other writers (90s, 5m); by default it is 1m.",
@@ -116,6 +132,10 @@ const HELP: ShapeHelp = {
     "s3.region": 'Write a region, for example "eu-central-1".',
     "s3.url_style": "Write path for most servers other than AWS, and vhost for AWS.",
     "s3.use_ssl": "Write true or false.",
+    "openlineage.url": "Write the address of the server, for example http://localhost:5000.",
+    "openlineage.file": "Name a file to which events are appended.",
+    "openlineage.namespace": "Write a name that tells this lake from others; by default it is ducklake.",
+    "openlineage.timeout": "Write a length of time, for example 5s.",
     "log.path": "Write a folder or s3://bucket/prefix.",
     "log.keep": "Write a length of time (90s, 30m, 12h, 7d) or a number of snapshots (500 snapshots).",
     "log.max_lag": "Write a length of time (90s, 30m, 12h, 7d) or a number of snapshots (500 snapshots).",
@@ -187,6 +207,8 @@ class ConfigBuilder {
       views: this.#resolved(["views"], this.values.views, resolvePath) ?? this.values.views,
       ...defined("floatSums", this.values.float_sums),
       ...defined("targetLagMs", this.values.target_lag),
+      ...defined("metrics", this.#resolved(["metrics"], this.values.metrics, resolvePath)),
+      ...defined("openLineage", nonEmpty(this.#openLineage())),
     };
   }
 
@@ -229,6 +251,16 @@ class ConfigBuilder {
       ...defined("fileBytes", fileBytes),
       ...defined("sources", sources),
       ...defined("compact", compact),
+    };
+  }
+
+  #openLineage(): OpenLineageConfig {
+    const { url, file, namespace, timeout: timeoutMs } = this.values.openlineage;
+    return {
+      ...defined("url", url),
+      ...defined("file", this.#resolved(["openlineage", "file"], file, resolvePath)),
+      ...defined("namespace", namespace),
+      ...defined("timeoutMs", timeoutMs),
     };
   }
 

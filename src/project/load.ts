@@ -1,7 +1,7 @@
 /** A project: a folder with `ducklake-ivm.yaml` and a folder of view files. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { LakeConfig, ViewDefinition } from "../types.js";
+import type { LakeConfig, OpenLineageConfig, ViewDefinition } from "../types.js";
 import { CONFIG_FILE, readConfig } from "./config.js";
 import type { Environment } from "./environment.js";
 import { readText, systemCode } from "./files.js";
@@ -15,7 +15,14 @@ export interface Project {
   readonly lake: LakeConfig;
   /** By name. */
   readonly views: readonly ViewDefinition[];
+  /** Absolute path of the file that refreshes write metrics to. */
+  readonly metrics?: string;
+  /** Where refreshes send events of lineage. */
+  readonly openLineage?: OpenLineageConfig;
 }
+
+/** As OpenLineage's own clients name it. */
+const API_KEY = "OPENLINEAGE_API_KEY";
 
 /**
  * Reads a project's files. Nothing is opened but files.
@@ -41,13 +48,22 @@ export async function loadProject(directory: string, env: Environment = process.
   if (problems.count > 0) {
     throw new ProjectError(problems.found);
   }
-  const { lake, floatSums, targetLagMs } = config;
+  const { lake, floatSums, targetLagMs, metrics, openLineage } = config;
   const defaults = {
     ...(floatSums === undefined ? {} : { floatSums }),
     ...(targetLagMs === undefined ? {} : { targetLagMs }),
   };
   const complete = views.map((view) => ({ ...defaults, ...view }));
-  return { directory: root, lake, views: complete };
+  const apiKey = env[API_KEY];
+  return {
+    directory: root,
+    lake,
+    views: complete,
+    ...(metrics === undefined ? {} : { metrics }),
+    ...(openLineage === undefined
+      ? {}
+      : { openLineage: { ...openLineage, ...(apiKey === undefined ? {} : { apiKey }) } }),
+  };
 }
 
 async function missingConfig(root: string, file: string): Promise<Problem> {

@@ -1,6 +1,7 @@
 /** What `refresh` takes and gives. */
 import type { CallOptions, ProgressOptions } from "./call.js";
 import type { ErrorResult, Reason } from "./common.js";
+import type { OpenLineageConfig } from "./lineage.js";
 import type { RefreshEvent } from "./progress.js";
 
 /** How a view was brought to the horizon: built for the first time, by the rules, or recomputed. */
@@ -99,4 +100,8 @@ export interface RefreshOptions extends CallOptions, ProgressOptions<RefreshEven
   readonly ifOlderThanMs?: number;
   /** Refuse to begin where a view has no incremental rule, except those with `refresh: full`. */
   readonly requireIncremental?: boolean;
+  /** A file that gets metrics of all views in Prometheus' text format after the run; see `renderMetrics`. */
+  readonly metrics?: string;
+  /** Where events of lineage go. */
+  readonly openLineage?: OpenLineageConfig;
 }

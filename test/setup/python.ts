@@ -6,12 +6,18 @@ import { execa } from "execa";
 import { cachedFolder } from "./cached.js";
 
 const PYARROW = "26.0.1";
+const PROMETHEUS = "0.26.0";
 /** Installs a hundred packages in seconds, where pip takes minutes. */
 const UV = "0.13.9";
 
 /** A folder with pyarrow for `PYTHONPATH`. */
 export function pyarrow(): Promise<string> {
   return packageFolder("pyarrow", PYARROW);
+}
+
+/** A folder with Prometheus' own client for `PYTHONPATH`. */
+export function prometheusClient(): Promise<string> {
+  return packageFolder("prometheus_client", PROMETHEUS);
 }
 
 /** The `bin` folder of an environment with the packages of a requirements file, each of which names its version. */
