@@ -1,4 +1,5 @@
 export { diagnose } from "./doctor.js";
+export type { Row, Rows } from "./engine/rows.js";
 export {
   ConfigError,
   ConflictError,

@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { interrupted, orAborted } from "./engine/interrupt.js";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { Patience, retryConflicts } from "./engine/retry.js";
+import type { Rows } from "./engine/rows.js";
 import type { Session } from "./engine/session.js";
 import { sparingMemory } from "./engine/sparing.js";
 import { ConfigError, InterruptedError } from "./errors.js";
@@ -29,6 +30,7 @@ import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
 import { replay } from "./replay/replay.js";
 import { loadFunctions } from "./sql/functions.js";
+import { openQuery } from "./sql/query.js";
 import type {
   AppendOptions,
   CallOptions,
@@ -293,6 +295,20 @@ export class Lake implements AsyncDisposable {
   /** The whole state of a view at a snapshot that its log can answer for, sorted by key, with its position. */
   state(view: string | undefined, options: LogOptions = {}): Promise<LogRows> {
     return this.rows(view, "state", options);
+  }
+
+  /**
+   * Rows of one SELECT in the lake: views are read by their names, tables `AT (VERSION => n)` as well.
+   * @throws ConfigError `query_invalid` for a text that is anything else; RefreshError `engine_error` for what DuckDB says.
+   */
+  async query(sql: string, options: CallOptions = {}): Promise<Rows> {
+    const session = await this.session(options.signal);
+    try {
+      return await openQuery(session, sql);
+    } catch (error) {
+      session.close();
+      throw orInterrupted(error, options.signal);
+    }
   }
 
   /** Compacts change logs, repairs their manifests and sweeps files that nothing needs. */

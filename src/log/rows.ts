@@ -1,7 +1,7 @@
 import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import { arrowOf, jsonField } from "../engine/rows.js";
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
-import { jsonOf } from "./json.js";
 import { decodedRows, entriesForKeys, type KeyFilter } from "./read.js";
 import type { LogState } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -84,10 +84,7 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
   async *jsonLines(): AsyncIterableIterator<string> {
     try {
       const types = await this.session.typesOf(this.sql);
-      const fields = this.columns.map(({ name }, index) => {
-        const column = quoteIdentifier(name);
-        return `${column} := ${jsonOf(column, types[index] as DuckDBType)}`;
-      });
+      const fields = this.columns.map(({ name }, index) => jsonField(name, types[index] as DuckDBType));
       const weight = this.weightColumn === null ? "" : `, weight := ${quoteIdentifier(this.weightColumn)}`;
       const lines = this.session.stream(
         `SELECT CAST(to_json(struct_pack("row" := struct_pack(${fields.join(", ")})${weight})) AS VARCHAR) FROM (${this.sql})`,
@@ -107,12 +104,7 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
         ...this.columns.map((column) => column.name),
         ...(this.weightColumn === null ? [] : [this.weightColumn]),
       ];
-      const { ArrowStream } = await import("./arrow.js");
-      const stream = new ArrowStream(names, await this.session.typesOf(this.sql));
-      const columns = names.map((name, index) =>
-        stream.asText[index] ? `CAST(${quoteIdentifier(name)} AS VARCHAR)` : quoteIdentifier(name),
-      );
-      yield* stream.bytes(this.session.stream(`SELECT ${columns.join(", ")} FROM (${this.sql})`));
+      yield* arrowOf(this.session, this.sql, names);
     } finally {
       this.close();
     }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type DuckDBDecimalType, type DuckDBType, DuckDBTypeId } from "@duckdb/node-api";
+import { jsonOf } from "../engine/json.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
-import { jsonOf } from "../log/json.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import { type MirrorColumn, TARGET_NAME, type Target, type TargetTable, targetPath } from "./target.js";
 

@@ -1,21 +1,20 @@
 /** What docs/ingest.md shows is what happens. */
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { blocksOf, readPage } from "../docs/page.js";
 import { BINARY, processOptions } from "./command.js";
 import { project, sql } from "./lake.js";
 
 const INDEX = new URL("../../dist/index.js", import.meta.url).href;
 
-const GUIDE = await readFile(new URL("../../docs/ingest.md", import.meta.url), "utf8");
+const GUIDE = blocksOf(await readPage("docs/ingest.md"));
 
 /** The blocks of a language, in their order. */
 function blocks(language: string): string[] {
-  return [...GUIDE.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
-    .filter(([, its]) => its === language)
-    .map(([, , text = ""]) => text);
+  return GUIDE.filter((block) => block.language === language).map(({ text }) => text);
 }
 
 const PRODUCTS = [

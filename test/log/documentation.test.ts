@@ -1,21 +1,22 @@
 /** Strangers read a log with what `docs/change-log.md` gives them, and nothing of this project. */
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, describe, expect, test } from "vitest";
+import { blocksOf, readPage } from "../docs/page.js";
 import { pyarrow } from "../setup/python.js";
 import { positionsOf, readManifest, segmentsOf } from "./proof.js";
 import { LogScene } from "./scene.js";
 
-const PAGE = await readFile(join(import.meta.dirname, "../../docs/change-log.md"), "utf8");
+const PAGE = await readPage("docs/change-log.md");
 
 /** The code of a block as the page has it. */
-function block(language: string): string {
-  const start = PAGE.indexOf(`\`\`\`${language}\n`);
-  if (start < 0) throw new Error(`the page has no block ${language}`);
-  return PAGE.slice(PAGE.indexOf("\n", start) + 1, PAGE.indexOf("\n```", start));
+function block(kind: string): string {
+  const found = blocksOf(PAGE).find(({ language, words }) => `${language} ${words}`.trim() === kind);
+  if (found === undefined) throw new Error(`the page has no block ${kind}`);
+  return found.text;
 }
 
 interface Total {
