@@ -6,7 +6,7 @@
  *   node bench/crashes.mjs [--kills 500] [--strikes 40] [--cuts 40] [--fills 30] [--freezes 15] [--seed 1]
  *     [--kinds duckdb:folder,sqlite:folder,postgres:folder,postgres:s3,duckdb:s3] [--markdown]
  *
- * - kills: SIGKILL to `refresh`, `compact`, `apply`, `append`, `merge` and `replay` (into a DuckDB file, another lake
+ * - kills: SIGKILL to `refresh`, `compact`, `apply`, `append`, `merge`, `maintain` and `replay` (into a DuckDB file, another lake
  *   and, with a PostgreSQL catalog, PostgreSQL), at a moment between the start and the end that an undisturbed run has.
  *   Runs that ended before they were killed do not count.
  * - strikes: PostgreSQL or MinIO is ended by SIGKILL or SIGTERM while a command runs, and started again.
@@ -155,7 +155,7 @@ async function kills(total) {
         // It was faster: then it must have succeeded.
         times.set(name, performance.now() - began);
         if (outcome.code !== 0) report(`${kind.name}: ${name}, undisturbed`, [failureOf(outcome)]);
-        if (name.startsWith("compact") || name === "refresh" || name === "apply") continue;
+        if (task.halfDone === undefined) continue;
       } else {
         deaths += 1;
         count(`SIGKILL of \`${name}\`, ${kind.name}`);

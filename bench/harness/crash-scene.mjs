@@ -111,10 +111,10 @@ export class CrashScene {
       await this.change();
       return { args: ["refresh"] };
     }
-    if (name === "compact") {
+    if (name === "compact" || name === "maintain") {
       await this.change();
       await this.must(["refresh"]);
-      return { args: ["compact"] };
+      return { args: name === "compact" ? ["compact"] : ["maintain", "--yes", "--expire-older-than", "1s"] };
     }
     if (name === "apply") {
       this.#alternate = 1 - this.#alternate;
@@ -146,6 +146,7 @@ export class CrashScene {
       "apply",
       "append",
       "merge",
+      "maintain",
       ...Object.keys(this.mirrors).map((kind) => `replay ${kind}`),
     ];
   }
