@@ -11,6 +11,7 @@ export interface DoctorCheck {
   readonly remedy: string | null;
 }
 
+/** What `diagnose` found. */
 export interface DoctorResult {
   /** False where any check is an error. */
   readonly ok: boolean;

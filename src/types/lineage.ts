@@ -29,6 +29,7 @@ export interface RowOrigin {
   readonly kind: "filter" | "join" | "group_by" | "window" | "sort";
 }
 
+/** Where rows of a view come from. */
 export interface ViewLineage {
   readonly view: string;
   /** The user-facing view, as `schema.view`. */

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { installPackage } from "../package/install.js";
@@ -18,11 +19,13 @@ test.each(GUIDES)("docs/%s.md does what it says", { timeout: 300_000 }, async (g
 
 test("the index of the documentation links every page, and only pages that are there", async () => {
   const index = await readPage("docs/README.md");
-  const links = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name ?? "");
-  const { readdir } = await import("node:fs/promises");
-  const pages = (await readdir(new URL("../../docs", import.meta.url))).filter(
-    (name) => name.endsWith(".md") && name !== "README.md",
-  );
+  const links = [...index.matchAll(/\]\(([\w/-]+\.md)\)/g)].map(([, name]) => name ?? "");
+  const docs = new URL("../../docs/", import.meta.url);
+  const names = [
+    ...(await readdir(docs)),
+    ...(await readdir(new URL("guides/", docs))).map((name) => `guides/${name}`),
+  ];
+  const pages = names.filter((name) => name.endsWith(".md") && name !== "README.md");
   expect(links.filter((name) => !pages.includes(name))).toEqual([]);
   expect(pages.filter((name) => !links.includes(name))).toEqual([]);
 });
