@@ -111,3 +111,4 @@ export type { ReplayOptions, ReplayResult } from "./types/replay.js";
 export type { SelectOptions } from "./types/select.js";
 export type { ViewState, ViewStatus } from "./types/status.js";
 export type { VerifyOptions, VerifyResult } from "./types/verify.js";
+export type { TextRow, WhyChange, WhyOptions, WhyResult, WhySource } from "./types/why.js";

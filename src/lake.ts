@@ -28,6 +28,7 @@ import { runRefresh } from "./refresh/run.js";
 import { selectByGraph } from "./refresh/select.js";
 import { statusOfViews } from "./refresh/status.js";
 import { verifyViews } from "./refresh/verify.js";
+import { whyRows } from "./refresh/why.js";
 import { replay } from "./replay/replay.js";
 import { loadFunctions } from "./sql/functions.js";
 import { openQuery } from "./sql/query.js";
@@ -64,6 +65,8 @@ import type {
   VerifyResult,
   ViewDefinition,
   ViewStatus,
+  WhyOptions,
+  WhyResult,
 } from "./types.js";
 import { applyDefinitions } from "./view/apply.js";
 import { StateTables } from "./view/state.js";
@@ -210,6 +213,20 @@ export class Lake implements AsyncDisposable {
       const [found] = selectViews(run.state.views, [view]).slice(-1);
       if (found === undefined) throw new TypeError("selectViews gives the asked view last");
       return explainView(run, found);
+    }, options);
+  }
+
+  /**
+   * From rows of a view to the source rows and the snapshots that made or changed them, and the runs that applied those.
+   * @throws ConfigError `view_unknown`, `key_invalid` for columns that the view has not and values that are not of their
+   * types; RefreshError `not_built` for a view that was never refreshed.
+   */
+  why(view: string, options: WhyOptions): Promise<WhyResult> {
+    return this.exclusive(async (session) => {
+      const run = await this.start(session, undefined);
+      const [found] = selectViews(run.state.views, [view]).slice(-1);
+      if (found === undefined) throw new TypeError("selectViews gives the asked view last");
+      return whyRows(run, found, options);
     }, options);
   }
 

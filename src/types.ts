@@ -19,3 +19,4 @@ export type * from "./types/replay.js";
 export type * from "./types/select.js";
 export type * from "./types/status.js";
 export type * from "./types/verify.js";
+export type * from "./types/why.js";

@@ -59,6 +59,24 @@ export async function newestChanges(
   return new Map(rows.map(({ table, snapshot, at }) => [BigInt(table), { snapshot, at }]));
 }
 
+/** The newest snapshots up to one in which rows of a table changed, each with the one before it and its time. */
+export function changesOfTable(
+  session: Session,
+  tableId: bigint,
+  upTo: bigint,
+  limit: number,
+): Promise<{ snapshot: bigint; before: bigint; at: string }[]> {
+  const lists = [...DATA_KEYS].map((key) => `changes[${quoteLiteral(key)}]`);
+  return session.rows(`
+    SELECT snapshot, before, "at" FROM (
+      SELECT snapshot_id AS snapshot, lag(snapshot_id) OVER (ORDER BY snapshot_id) AS before,
+        ${isoTime("snapshot_time")} AS "at", flatten([${lists.join(", ")}]) AS tables
+      FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
+    )
+    WHERE list_contains(tables, ${quoteLiteral(String(tableId))}) AND before IS NOT NULL AND snapshot <= ${upTo}
+    ORDER BY snapshot DESC LIMIT ${limit}`);
+}
+
 /** A TIMESTAMP WITH TIME ZONE as ISO 8601 in UTC, whatever time zone the connection is in. */
 export function isoTime(expression: string): string {
   return `strftime(make_timestamp(epoch_us(${expression})), '%Y-%m-%dT%H:%M:%S.%gZ')`;

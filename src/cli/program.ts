@@ -23,6 +23,7 @@ import { registerReplay } from "./replay.js";
 import { registerReport, registerServe } from "./report.js";
 import { registerStatus } from "./status.js";
 import { registerVerify } from "./verify.js";
+import { registerWhy } from "./why.js";
 
 const EXIT_CODES = `
 Exit codes:
@@ -67,6 +68,7 @@ export function createProgram(context: CliContext): Command {
     registerGraph,
     registerHistory,
     registerExplain,
+    registerWhy,
     registerReport,
     registerServe,
     registerVerify,

@@ -6,7 +6,20 @@ import { describe, expect, it } from "vitest";
 import { folder } from "../project/files.js";
 import { BINARY, command, type JsonError, json, processOptions } from "./command.js";
 
-const COMMANDS = ["init", "plan", "apply", "refresh", "status", "list", "explain", "verify", "append", "merge", "demo"];
+const COMMANDS = [
+  "init",
+  "plan",
+  "apply",
+  "refresh",
+  "status",
+  "list",
+  "explain",
+  "why",
+  "verify",
+  "append",
+  "merge",
+  "demo",
+];
 
 describe("help and version", () => {
   it("is printed on stdout, with exit code 0", async () => {
