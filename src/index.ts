@@ -101,6 +101,7 @@ export type { AccumulateNode, ExpressionNode, JoinKind, JoinNode, NamedNode, Que
 export type {
   DeltaMethod,
   LogResult,
+  PartitionCounts,
   RefreshOptions,
   RefreshResult,
   SourceResult,

@@ -91,7 +91,8 @@ function costLines({ choice, trial, incremental, recompute, changedRows, rows }:
 
 function treeLines(node: ExplainNode, style: Style, prefix = "  ", childPrefix = "  "): string[] {
   const detail = node.detail === "" ? "" : ` ${node.detail}`;
-  const lines = [`${prefix}${node.operator}${detail}  ${style.dim(`[${node.strategy}]`)}`];
+  const why = node.why === undefined ? "" : `: ${node.why}`;
+  const lines = [`${prefix}${node.operator}${detail}  ${style.dim(`[${node.strategy}${why}]`)}`];
   node.children.forEach((child, index) => {
     const isLast = index === node.children.length - 1;
     lines.push(

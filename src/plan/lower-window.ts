@@ -1,11 +1,12 @@
 import { type Ast, children, columnRef, fingerprint, mapAst, text } from "../sql/ast.js";
 import type { Lowering } from "./lower.js";
-import type { NamedExpression, Relation } from "./relation.js";
+import type { Relation, WindowColumn } from "./relation.js";
+import { ordersOf, windowRule } from "./window-rules.js";
 
 interface Partition {
   readonly print: string;
   readonly expressions: readonly Ast[];
-  readonly columns: NamedExpression[];
+  readonly columns: WindowColumn[];
 }
 
 /** Takes window functions out of expressions; those with the same PARTITION BY share one node. */
@@ -25,7 +26,12 @@ export function lowerWindows(
         if (id === undefined) {
           id = lowering.id(text(node, "function_name") || "window");
           ids.set(print, id);
-          partitionOf(partitions, node).columns.push({ id, expression: lowering.expression(node) });
+          partitionOf(partitions, node).columns.push({
+            id,
+            expression: lowering.expression(node),
+            orders: ordersOf(lowering, node),
+            rule: windowRule(lowering, node, id),
+          });
         }
         return columnRef([id], text(node, "alias"));
       }) as Ast,

@@ -168,12 +168,44 @@ export interface Aggregate {
   readonly calls: readonly AggregateCall[];
 }
 
+/** One item of an ORDER BY; the direction says where NULLs go too. */
+export interface Order {
+  readonly expression: Expression;
+  readonly direction: string;
+}
+
+/** A window function over the rows up to the current one, from which values of later rows follow. */
+export interface RunningState {
+  readonly id: ColumnId;
+  readonly function: "count" | "sum";
+  readonly expression: Expression;
+}
+
+/** How the values of rows that come after the end of a partition follow from what is there. */
+export type WindowRule =
+  /** From so many rows before them. */
+  | { readonly rule: "look-back"; readonly rows: number }
+  /** From the values of the last row. Without `shared`, peers have different values. */
+  | {
+      readonly rule: "running";
+      readonly function: string;
+      readonly shared: boolean;
+      readonly states: readonly RunningState[];
+    }
+  | { readonly rule: "whole"; readonly why: string };
+
+export interface WindowColumn extends NamedExpression {
+  readonly orders?: readonly Order[];
+  /** Plans of old have none. */
+  readonly rule?: WindowRule;
+}
+
 /** Window functions that share one PARTITION BY; adds `columns` to those of the input. */
 export interface Window {
   readonly kind: "window";
   readonly input: Relation;
   readonly partition: readonly Expression[];
-  readonly columns: readonly NamedExpression[];
+  readonly columns: readonly WindowColumn[];
 }
 
 export interface UnionAll {
@@ -194,7 +226,7 @@ export interface Repeat {
 export interface Limit {
   readonly kind: "limit";
   readonly input: Relation;
-  readonly orders: readonly { readonly expression: Expression; readonly direction: string }[];
+  readonly orders: readonly Order[];
   /** Number of rows; null for all after the offset. */
   readonly limit: string | null;
   readonly offset: string | null;

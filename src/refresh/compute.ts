@@ -9,6 +9,7 @@ import { consolidated, renderRelation, renderTerms } from "../render/relation.js
 import type { Ast } from "../sql/ast.js";
 import { parseJson } from "../sql/json.js";
 import { quoteIdentifier } from "../sql/quote.js";
+import type { PartitionCounts } from "../types.js";
 import { countedDifference, recursionDifference } from "../view/beside.js";
 import type { StoredDefinition } from "../view/definition.js";
 import type { ViewPlan } from "../view/plan-view.js";
@@ -18,6 +19,7 @@ import { moveCandidates } from "./candidates.js";
 import { DIFFERENCE, fillDifference, presentRows, type Stored } from "./difference.js";
 import { foldGroups } from "./fold.js";
 import { evaluateRecursions, moveRecursions, type RecursionInput, recursionRows } from "./recursion.js";
+import { resumeWindows } from "./resume.js";
 import { type Instants, type OwnRows, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
 
 export interface ComputeInput {
@@ -119,8 +121,8 @@ export async function computeRecompute(input: ComputeInput): Promise<void> {
   }
 }
 
-/** Fills DIFFERENCE from the deltas of the sources. */
-export async function computeIncremental(input: ComputeInput, plan: ViewPlan): Promise<void> {
+/** Fills DIFFERENCE from the deltas of the sources. Gives the partitions of window functions that go by stored rows. */
+export async function computeIncremental(input: ComputeInput, plan: ViewPlan): Promise<PartitionCounts | null> {
   const { layout } = input.definition;
   const { sources, instants } = input;
   const recursions = recursionInput(input);
@@ -128,17 +130,22 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
   const own = recursions === null ? undefined : await moveRecursions(recursions, contextOf);
   const context = contextOf(own);
   const leaves = new SourceLeaves(sources, instants, own);
-  const derived = layout.groups?.aggregate.input ?? layout.candidates?.input ?? layout.rows ?? plan.relation;
+  const derived =
+    layout.groups?.aggregate.input ?? layout.candidates?.input ?? layout.running?.input ?? layout.rows ?? plan.relation;
   // Sources of a recursion may change and its rows not, and then there is nothing to read.
   if (derive(derived, context).length === 0) return noDifference(input);
   if (layout.groups !== null) {
     await foldGroups({ ...input, view: input.definition.name, layout, groups: layout.groups, plan, context, leaves });
-    return;
+    return null;
+  }
+  if (layout.running !== undefined) {
+    const { running } = layout;
+    return resumeWindows({ ...input, view: input.definition.name, layout, running, context, leaves });
   }
   if (layout.candidates !== undefined) {
     const { candidates } = layout;
     await moveCandidates({ ...input, view: input.definition.name, layout, candidates, context, leaves });
-    return;
+    return null;
   }
   const ids = layout.rows === null ? plan.output : layout.columns.map((column) => column.id);
   const rows = renderTerms(derive(layout.rows ?? plan.relation, context), ids, leaves);
@@ -152,9 +159,10 @@ export async function computeIncremental(input: ComputeInput, plan: ViewPlan): P
     rows,
     (from) => `SELECT ${names} FROM (\n${consolidated(ids, from)}\n)`,
   );
+  return null;
 }
 
-async function noDifference({ session, definition: { layout }, table, counted }: ComputeInput): Promise<void> {
+async function noDifference({ session, definition: { layout }, table, counted }: ComputeInput): Promise<null> {
   const beside = (layout.counted ?? []).map((stored, position) => ({
     stored,
     rows: presentRows(stored, counted[position] ?? ""),
@@ -167,6 +175,7 @@ async function noDifference({ session, definition: { layout }, table, counted }:
     const none = `SELECT * FROM (${rows}) LIMIT 0`;
     await fillDifference(session, stored, none, none, target);
   }
+  return null;
 }
 
 export function deltaContext(

@@ -33,7 +33,7 @@ export class CostWatch {
   }
 
   /** Runs an incremental computation, and gives it up where it takes much longer than a recompute would. @throws GivenUp */
-  async whileCheap(connection: DuckDBConnection, compute: () => Promise<void>): Promise<void> {
+  async whileCheap<T>(connection: DuckDBConnection, compute: () => Promise<T>): Promise<T> {
     if (!this.mayChoose || this.choice === null || this.choice.work.rows < SMALL_ROWS) return compute();
     const allowed = Math.max(GIVEN_UP_MS, GIVEN_UP_FACTOR * this.choice.recompute.ms);
     let late = false;
@@ -44,7 +44,7 @@ export class CostWatch {
       connection.interrupt();
     }, INTERRUPT_EVERY_MS);
     try {
-      await compute();
+      return await compute();
     } catch (error) {
       if (!late) throw error;
       throw new GivenUp(`the rules were given up after ${Math.round(performance.now() - this.began)} ms`);

@@ -1,21 +1,22 @@
-import { isIteration, type Recursion } from "../plan/recursion.js";
-import type { Expression, Relation, Scan } from "../plan/relation.js";
+import { isIteration } from "../plan/recursion.js";
+import type { Expression, Relation, Scan, Window } from "../plan/relation.js";
 import type { ExplainNode } from "../types.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
+import { windowStrategy } from "./explain-windows.js";
 
 /** The plan as a tree with the rule that keeps each node. */
 export function describePlan(plan: ViewPlan, layout: Layout): ExplainNode {
-  return new Describer(layout, plan.recursions ?? []).node(plan.relation, true);
+  return new Describer(plan, layout).node(plan.relation, true);
 }
 
 class Describer {
   constructor(
+    private readonly plan: ViewPlan,
     private readonly layout: Layout,
-    private readonly recursions: readonly Recursion[],
   ) {}
 
-  /** `top`: nothing but projections and filters stands above, so an aggregate's state is stored. */
+  /** `top`: nothing but projections and filters stands above, so that states, or rows, can be stored. */
   node(relation: Relation, top: boolean): ExplainNode {
     switch (relation.kind) {
       case "scan":
@@ -98,13 +99,7 @@ class Describer {
       case "aggregate":
         return this.aggregate(relation, top);
       case "window":
-        return this.unary(
-          "window",
-          relation.columns.map((column) => column.expression.sql).join(", "),
-          relation.partition.length === 0 ? "all rows, new minus old" : "affected partitions, new minus old",
-          relation.input,
-          false,
-        );
+        return this.window(relation, top);
       case "limit": {
         const orders = relation.orders.map((order) => `${order.expression.sql} ${order.direction}`).join(", ");
         const detail = `${orders} limit ${relation.limit ?? "all"}${relation.offset === null ? "" : ` offset ${relation.offset}`}`;
@@ -122,7 +117,7 @@ class Describer {
   private scan({ source, alias, columns }: Scan): ExplainNode {
     const names = `(${columns.map((column) => column.name).join(", ")})`;
     if (isIteration(source)) return leaf("round", `${alias} ${names}`, "rows that the round before has found");
-    const recursion = this.recursions.find((candidate) => candidate.source === source);
+    const recursion = this.plan.recursions?.find((candidate) => candidate.source === source);
     if (recursion === undefined) return leaf("scan", `${source} AS ${alias} ${names}`, "delta from snapshots");
     const parts = [recursion.anchor, recursion.step].map(({ relation }) => this.node(relation, false));
     const strategy = "semi-naive steps from the stored rows; recomputed when rows go";
@@ -141,6 +136,14 @@ class Describer {
     const detail = [calls, keys === "" ? "" : `by ${keys}`].filter((part) => part !== "").join(" ");
     const inside = relation.keys.length === 0 ? "all rows, new minus old" : "affected groups, new minus old";
     return this.unary(operator, detail, top ? this.stored() : inside, relation.input, false);
+  }
+
+  private window(window: Window, top: boolean): ExplainNode {
+    const detail = window.columns.map((column) => column.expression.sql).join(", ");
+    const { strategy, why } = windowStrategy(this.plan, top ? this.layout : null, window);
+    // Windows stand above each other, and all of them are stored.
+    const node = this.unary("window", detail, strategy, window.input, top && window.input.kind === "window");
+    return why === null ? node : { ...node, why };
   }
 
   private stored(): string {

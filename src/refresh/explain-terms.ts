@@ -44,8 +44,8 @@ export function explainTerms(
   const instants = instantsOf(run, planned.progress);
   const own = explainedRecursions(run, plan, layout, planned, sources);
   const context = deltaContext(plan, sources, instants, own);
-  // What a refresh derives: the groups at the top are stored, and the rows below them folded into them.
-  const derived = layout.groups?.aggregate.input ?? layout.rows ?? plan.relation;
+  // What a refresh derives: groups and windows at the top are stored, and the rows below folded into them.
+  const derived = layout.groups?.aggregate.input ?? layout.running?.input ?? layout.rows ?? plan.relation;
   const terms = derive(derived, context);
   const firstRounds = (plan.recursions ?? []).flatMap((recursion) =>
     firstRound(recursion, context, derive).flatMap((round) => round.terms),

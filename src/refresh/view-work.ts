@@ -4,7 +4,7 @@ import { MANY_ROWS } from "../plan/lower-correlated.js";
 import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import { inputsOf, type Relation } from "../plan/relation.js";
 import { quoteIdentifier } from "../sql/quote.js";
-import type { Reason, Strategy, ViewResult } from "../types.js";
+import type { PartitionCounts, Reason, Strategy, ViewResult } from "../types.js";
 import { besideTables } from "../view/beside.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
@@ -76,6 +76,7 @@ export class ViewWork {
   private readonly deltas: ViewDeltas;
   private watch: CostWatch;
   private log: LogWriter | null = null;
+  private partitions: PartitionCounts | null = null;
 
   constructor(
     private readonly context: RunContext,
@@ -131,9 +132,9 @@ export class ViewWork {
     } else {
       const { engine, session } = this.context;
       this.tellComputing("incremental", this.changedTerms(plan));
-      const compute = (): Promise<void> => computeIncremental(this.computeInput(), plan);
+      const compute = () => computeIncremental(this.computeInput(), plan);
       const asWritten = widestJoin(plan.relation) > MOST_REORDERED;
-      await this.watch.whileCheap(session.connection, () =>
+      this.partitions = await this.watch.whileCheap(session.connection, () =>
         asWritten ? engine.joiningAsWritten(session, compute) : compute(),
       );
       await this.deltas.drop();
@@ -260,7 +261,11 @@ export class ViewWork {
         strategy,
         reason: reason === null ? null : `${reason.code}: ${reason.text}`,
         sources: JSON.stringify(sources),
-        terms: JSON.stringify({ ...terms, cost: choice === null ? null : costResult(choice) }),
+        terms: JSON.stringify({
+          ...terms,
+          ...(this.partitions === null ? {} : { partitions: printCounts(this.partitions) }),
+          cost: choice === null ? null : costResult(choice),
+        }),
         startedAt: this.startedAt,
         costs: () => this.watch.stored(strategy, terms.run),
       },
@@ -316,12 +321,17 @@ export class ViewWork {
       upstream: upstreamOf(view),
       sources: sources.map((source) => sourceResult(source, this.deltas.of(source.defined.name) ?? null)),
       terms,
+      ...(this.partitions === null ? {} : { partitions: this.partitions }),
       rows: { inserted: written?.inserted ?? 0n, deleted: written?.deleted ?? 0n },
       ...(this.log === null ? {} : { log: logResult(this.log) }),
       elapsedMs: 0,
       error: null,
     };
   }
+}
+
+function printCounts({ resumed, reread }: PartitionCounts): Readonly<Record<string, string>> {
+  return { resumed: String(resumed), reread: String(reread) };
 }
 
 function widestJoin(relation: Relation): number {

@@ -48,6 +48,8 @@ export interface ExplainNode {
   readonly operator: string;
   readonly detail: string;
   readonly strategy: string;
+  /** Why no better strategy is taken, where there is one for such operators. */
+  readonly why?: string;
   readonly children: readonly ExplainNode[];
 }
 

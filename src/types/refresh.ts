@@ -38,6 +38,14 @@ export interface LogResult {
   readonly bytes: bigint;
 }
 
+/** The partitions of window functions that have changed rows; those of several windows are counted together. */
+export interface PartitionCounts {
+  /** Went on from their stored end. */
+  readonly resumed: bigint;
+  /** Were evaluated anew, from the view's own rows. */
+  readonly reread: bigint;
+}
+
 /** What one run did to one view. */
 export interface ViewResult {
   readonly view: string;
@@ -50,6 +58,8 @@ export interface ViewResult {
   readonly upstream: readonly string[];
   readonly sources: readonly SourceResult[];
   readonly terms: { readonly total: number; readonly run: number; readonly skipped: number };
+  /** Set where window functions went by their stored rows. */
+  readonly partitions?: PartitionCounts;
   readonly rows: { readonly inserted: bigint; readonly deleted: bigint };
   /** Set where change logs are kept and the view was refreshed. */
   readonly log?: LogResult | null;

@@ -19,6 +19,7 @@ import {
   recursionColumns,
   splitAtRecursion,
 } from "./recursive.js";
+import { type Running, type RunningOptions, runningOf } from "./running.js";
 import {
   both,
   type CountedValue,
@@ -50,6 +51,8 @@ export interface Layout {
   readonly rows: Relation | null;
   /** Set where `rows` are candidates for a LIMIT. */
   readonly candidates?: Candidates;
+  /** Set where `rows` are those of window functions, whose values go on from the stored ones. */
+  readonly running?: Running;
   /** Tables beside the physical one, for aggregates of distinct values; layouts of old have none. */
   readonly counted?: readonly CountedTable[];
   /** Where the rows of recursive common table expressions are; layouts of old have none. */
@@ -82,11 +85,18 @@ export function bagLayout(columns: readonly TypedColumn[]): LayoutDraft {
   return { columns: physical, visible: dataScan(physical), output, groups: null, rows: null };
 }
 
-/** The layout for a plan: groups with state where the top is an aggregate, else a bag of rows. */
+export interface LayoutOptions extends StateOptions, RunningOptions {
+  /** The rows of window functions are stored with what the functions take. */
+  readonly resumeWindows: boolean;
+}
+
+const DEFAULTS: LayoutOptions = { countDistinct: true, foldFloats: false, resumeWindows: true };
+
+/** The layout for a plan: groups with state where the top is an aggregate, else rows. */
 export function layoutOf(
   plan: ViewPlan,
   visible: readonly TypedColumn[],
-  options: StateOptions = { countDistinct: true, foldFloats: false },
+  options: LayoutOptions = DEFAULTS,
 ): LayoutDraft {
   const top = peel(plan.relation);
   if (top !== undefined) return groupLayout(plan, top, visible, options);
@@ -94,7 +104,35 @@ export function layoutOf(
   if (limited !== undefined) return limitLayout(plan, limited, visible);
   const recursion = splitAtRecursion(plan.relation);
   if (recursion !== undefined) return recursionLayout(plan, recursion, visible);
-  return { ...bagLayout(visible), ...recursionsBeside(plan) };
+  const windows = options.resumeWindows ? windowLayout(plan, visible, options) : undefined;
+  return { ...(windows ?? bagLayout(visible)), ...recursionsBeside(plan) };
+}
+
+/** The rows of window functions at the top, with all that the next values are made from. */
+function windowLayout(
+  plan: ViewPlan,
+  visible: readonly TypedColumn[],
+  options: RunningOptions,
+): LayoutDraft | undefined {
+  const found = runningOf(plan, options);
+  if (found.running === null) return undefined;
+  const columns = storedColumns(plan, found.rows, shownNames(plan, visible, found.top));
+  return {
+    columns,
+    visible: found.above(dataScan(columns)),
+    output: visible.map((column, index) => ({ ...column, id: plan.output[index] ?? "" })),
+    groups: null,
+    rows: found.rows,
+    running: found.running,
+  };
+}
+
+function storedColumns(plan: ViewPlan, stored: Relation, shown: ReadonlyMap<ColumnId, string>): DraftColumn[] {
+  return outputOf(stored).map((id, index) => ({
+    id,
+    name: storedName(shown.get(id) ?? `${HELPER_PREFIX}column${index + 1}`),
+    type: plan.types[id] ?? "VARCHAR",
+  }));
 }
 
 function recursionsBeside(plan: ViewPlan, own?: RecursiveDraft): Pick<LayoutDraft, "recursions"> {
@@ -129,12 +167,7 @@ function recursionLayout(plan: ViewPlan, { scan, above }: OverRecursion, visible
 
 /** All rows are kept, or, where nothing has grouped them, the first ones; the user-facing view sorts and picks. */
 function limitLayout(plan: ViewPlan, limited: Limited, visible: readonly TypedColumn[]): LayoutDraft {
-  const shown = shownNames(plan, visible, limited.below);
-  const columns = outputOf(limited.below).map((id, index) => ({
-    id,
-    name: storedName(shown.get(id) ?? `${HELPER_PREFIX}column${index + 1}`),
-    type: plan.types[id] ?? "VARCHAR",
-  }));
+  const columns = storedColumns(plan, limited.below, shownNames(plan, visible, limited.below));
   return {
     columns,
     visible: limited.above(dataScan(columns)),

@@ -8,9 +8,11 @@ import {
   type ColumnId,
   columnExpression,
   inputsOf,
+  type NamedExpression,
   outputOf,
   type Relation,
   type UnionAll,
+  type Window,
   withInputs,
 } from "../plan/relation.js";
 import { placeTime } from "../plan/time.js";
@@ -208,6 +210,7 @@ async function annotate(
     const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
     for (const column of described) types[column.column_name] ??= column.column_type;
     if (typed.kind === "aggregate") await annotateArguments(session, typed, types);
+    if (typed.kind === "window") await annotateWindow(session, typed, types);
     return typed.kind === "union-all" ? castBranches(typed, types) : typed;
   };
   return visit(root);
@@ -223,6 +226,31 @@ async function annotateArguments(session: Session, node: Aggregate, types: Types
   const sql = renderRelation({ kind: "project", input, columns }, NO_LEAVES);
   const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
   for (const column of described) types[column.column_name] = column.column_type;
+}
+
+/** The types of what window functions are ordered by, under `orderKey`, and of the states that they can go on from. */
+async function annotateWindow(session: Session, node: Window, types: Record<ColumnId, string>): Promise<void> {
+  const input = standIn(outputOf(node.input), types);
+  const describe = async (columns: readonly NamedExpression[]): Promise<void> => {
+    if (columns.length === 0) return;
+    const sql = renderRelation({ kind: "project", input, columns }, NO_LEAVES);
+    const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
+    for (const column of described) types[column.column_name] = column.column_type;
+  };
+  for (const { id, orders = [], rule } of node.columns) {
+    await describe(orders.map(({ expression }, index) => ({ id: orderKey(id, index), expression })));
+    try {
+      await describe(rule?.rule === "running" ? rule.states : []);
+    } catch (error) {
+      // An average of what can't be summed: without the type of its states it does not go on from them.
+      if (!(error instanceof IvmError && error.code === "engine_error")) throw error;
+    }
+  }
+}
+
+/** Where `ViewPlan.types` has the type of what a window function is ordered by. */
+export function orderKey(window: ColumnId, index: number): string {
+  return `${window}.order${index + 1}`;
 }
 
 /** Where `ViewPlan.types` has the type of an argument of an aggregate call. */

@@ -11,10 +11,9 @@ import { printJson } from "../sql/json.js";
 import { parseSelect, printOver, printStatement, type SqlOrigin, subjectOf, subqueryName } from "../sql/parse.js";
 import { sameName, typedNulls } from "../sql/quote.js";
 import type { QueryNode, Reason, ViewDefinition } from "../types.js";
-import type { StateOptions } from "./aggregate-states.js";
 import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
-import { bagLayout, type Layout, type LayoutDraft, layoutOf } from "./layout.js";
+import { bagLayout, type Layout, type LayoutDraft, type LayoutOptions, layoutOf } from "./layout.js";
 import { limitsRows } from "./limited.js";
 import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
 import { recursionColumns } from "./recursive.js";
@@ -147,7 +146,8 @@ async function prepare(
   const timeless = timed ? replaceTime(settled, columnRef([CLOCK]), columnNames(sources)) : settled;
   const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
   // A view that is always recomputed needs nothing to fold.
-  const options = { foldFloats: definition.floatSums === "fold", countDistinct: definition.refresh !== "full" };
+  const folds = definition.refresh !== "full";
+  const options = { foldFloats: definition.floatSums === "fold", countDistinct: folds, resumeWindows: folds };
   const layout = await layOut(session, plan, columns, options, origin);
   const printed = await printStatement(
     session,
@@ -350,12 +350,13 @@ async function layOut(
   session: Session,
   plan: ViewPlan | null,
   columns: readonly TypedColumn[],
-  options: StateOptions,
+  options: LayoutOptions,
   origin: SqlOrigin,
 ): Promise<Layout> {
-  const draft = (chosen: StateOptions): LayoutDraft =>
-    plan === null ? bagLayout(columns) : layoutOf(plan, columns, chosen);
-  const preferred = draft(options);
+  const preferred: LayoutDraft = plan === null ? bagLayout(columns) : layoutOf(plan, columns, options);
+  if (preferred.running !== undefined && !(await holdsHelpers(session, preferred.columns))) {
+    return layOut(session, plan, columns, { ...options, resumeWindows: false }, origin);
+  }
   const counted = [];
   for (const table of preferred.counted ?? []) {
     const stored = await store(session, table.columns);
@@ -370,6 +371,12 @@ async function layOut(
     recursions.push({ ...table, columns: table.beside ? (await store(session, table.columns)).columns : stored });
   }
   return { ...rest, columns: stored, counted, recursions };
+}
+
+/** True where the lake can hold the columns that are stored beside the visible ones. */
+async function holdsHelpers(session: Session, columns: readonly DraftColumn[]): Promise<boolean> {
+  const helpers = columns.filter((column) => column.name.startsWith(HELPER_PREFIX));
+  return (await store(session, helpers)).refused === null;
 }
 
 /** @throws DefinitionError `type_refused`. */

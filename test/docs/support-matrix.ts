@@ -163,19 +163,36 @@ const FORMS: readonly Form[] = [
     page: "distinct-set-operations.md",
   },
   {
-    form: "window functions, `QUALIFY`, `DISTINCT ON`",
+    form: "running window functions at the top: `SUM`, `COUNT`, `AVG`, `MIN`, `ROW_NUMBER`, `RANK`, `FIRST_VALUE` … in an order; `LAG`; frames of `k PRECEDING`",
     operator: /^window$/,
     examples: [
-      "SELECT a, rank() OVER (PARTITION BY a ORDER BY b) AS r FROM t",
+      "SELECT a, sum(b) OVER w AS s, avg(b) OVER w AS m, row_number() OVER w AS n FROM t WINDOW w AS (PARTITION BY a ORDER BY b)",
+      "SELECT a, rank() OVER (PARTITION BY a ORDER BY b) AS r, lag(b, 2) OVER (PARTITION BY s ORDER BY b) AS l FROM t",
+      "SELECT a, avg(d) OVER (PARTITION BY a ORDER BY b ROWS 5 PRECEDING) AS m FROM t",
+    ],
+    page: "window.md",
+  },
+  {
+    form: "running window functions at the top without `PARTITION BY`",
+    operator: /^window$/,
+    examples: ["SELECT a, sum(b) OVER (ORDER BY b) AS r FROM t"],
+    page: "window.md",
+  },
+  {
+    form: "other window functions, and those below other operators; `QUALIFY` by rank, `DISTINCT ON`",
+    operator: /^window$/,
+    examples: [
+      "SELECT a, lead(b) OVER (PARTITION BY a ORDER BY b) AS r FROM t",
+      "SELECT r, count(*) AS n FROM (SELECT rank() OVER (PARTITION BY a ORDER BY b) AS r FROM t) GROUP BY r",
       "SELECT a, b FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY b, s) = 1",
       "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b",
     ],
     page: "window.md",
   },
   {
-    form: "window functions without `PARTITION BY`",
+    form: "other window functions without `PARTITION BY`",
     operator: /^window$/,
-    examples: ["SELECT a, rank() OVER (ORDER BY b) AS r FROM t"],
+    examples: ["SELECT a, lead(b) OVER (ORDER BY b) AS r FROM t"],
     page: "window.md",
   },
   {

@@ -26,7 +26,7 @@ interface Grouped {
 
 async function prepare(world: World, name: string, query: string, foldFloats = false): Promise<Grouped> {
   const plan = await world.planned(query);
-  const draft = layoutOf(plan, await world.describe(query), { countDistinct: true, foldFloats });
+  const draft = layoutOf(plan, await world.describe(query), { countDistinct: true, resumeWindows: true, foldFloats });
   const layout = {
     ...draft,
     recursions: [],
