@@ -1,6 +1,7 @@
 /**
  * `npm run fuzz -- --runs N --seed S --features a,b`: N random histories, the seeds from S upwards. Views that hold
- * more than the plain operators hold the named ones, of those that test/oracle/generate/context.ts lists, else any.
+ * more than the plain operators hold the named ones, of those that test/oracle/generate/context.ts lists, else any;
+ * with `running` each history has a journal with running window functions.
  */
 import { parseArgs } from "node:util";
 import { run } from "./prepare.mjs";

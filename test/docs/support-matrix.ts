@@ -163,7 +163,7 @@ const FORMS: readonly Form[] = [
     page: "distinct-set-operations.md",
   },
   {
-    form: "running window functions at the top: `SUM`, `COUNT`, `AVG`, `MIN`, `ROW_NUMBER`, `RANK`, `FIRST_VALUE` … in an order; `LAG`; frames of `k PRECEDING`",
+    form: "running `SUM`, `AVG`, `RANK` … `OVER` an order, `LAG`, `ROWS k PRECEDING`, at the top",
     operator: /^window$/,
     examples: [
       "SELECT a, sum(b) OVER w AS s, avg(b) OVER w AS m, row_number() OVER w AS n FROM t WINDOW w AS (PARTITION BY a ORDER BY b)",
@@ -173,7 +173,7 @@ const FORMS: readonly Form[] = [
     page: "window.md",
   },
   {
-    form: "running window functions at the top without `PARTITION BY`",
+    form: "the same without `PARTITION BY`",
     operator: /^window$/,
     examples: ["SELECT a, sum(b) OVER (ORDER BY b) AS r FROM t"],
     page: "window.md",

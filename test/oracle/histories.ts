@@ -13,6 +13,9 @@ export interface Totals {
   readonly deltas: Map<string, number>;
   /** Refreshes that changed rows of a view after it was built: the ones that test anything. */
   changes: number;
+  /** Partitions of window functions that went on from their stored end, and that were evaluated anew. */
+  resumed: number;
+  reread: number;
 }
 
 export interface SeedsOptions {
@@ -32,6 +35,8 @@ export async function checkSeeds(options: SeedsOptions): Promise<Totals> {
     strategies: new Map(),
     deltas: new Map(),
     changes: 0,
+    resumed: 0,
+    reread: 0,
   };
   const seeds = Array.from({ length: options.runs }, (_, index) => options.first + index);
   const next = seeds.values();
@@ -57,6 +62,8 @@ function add(totals: Totals, outcome: Outcome): void {
     for (const view of refresh.views) {
       const reason = view.reason === null ? "" : ` (${view.reason.code})`;
       count(totals.strategies, `${view.strategy ?? view.status}${reason}`);
+      totals.resumed += Number(view.partitions?.resumed ?? 0n);
+      totals.reread += Number(view.partitions?.reread ?? 0n);
       const changed = view.rows.inserted + view.rows.deleted > 0n;
       if (changed && view.strategy !== "initial") totals.changes++;
       for (const source of view.sources) {
@@ -82,5 +89,6 @@ export function printTotals(totals: Totals): string {
     `passed ${totals.passed}, failed ${totals.failures.length}, discarded ${print(totals.discarded)}`,
     `refreshes of views: ${print(totals.strategies)}; ${totals.changes} of them changed rows`,
     `source deltas: ${print(totals.deltas)}`,
+    `partitions of window functions: ${totals.resumed} resumed, ${totals.reread} evaluated anew`,
   ].join("\n");
 }

@@ -7,6 +7,7 @@ import { type Context, FEATURES, type Feature, type Source } from "./context.js"
 import { ChangeMaker } from "./data.js";
 import type { Draw } from "./draw.js";
 import { makeQuery } from "./query.js";
+import { withJournal } from "./running.js";
 import { LIST, STRUCT } from "./values.js";
 
 /** Tables share names with one type each, so that USING and NATURAL have something to join on. */
@@ -38,7 +39,10 @@ const ODD: readonly Column[] = [
   ['quo"te', "INTEGER"],
 ].map(([name, type]) => ({ name: name ?? "", type: type ?? "", exact: true }));
 
-/** Operators that views may hold; `npm run fuzz -- --features` names fewer, so that they come more often. */
+/**
+ * Operators that views may hold; `npm run fuzz -- --features` names fewer, so that they come more often. `running` asks
+ * for a journal with running window functions in each scenario.
+ */
 const asked = (process.env["IVM_FUZZ_FEATURES"] ?? "").split(",").filter((name) => name !== "");
 const OFFERED = asked.length === 0 ? FEATURES : FEATURES.filter((feature) => asked.includes(feature));
 
@@ -73,7 +77,7 @@ export function makeScenario(draw: Draw): Scenario {
   const read = new Set(tables.map((table) => table.name).filter((name) => text.includes(name)));
   const changes = new ChangeMaker(draw, tables, draw.chance(30), read);
   const setup = tables.map((table) => changes.initial(table)).filter((event) => event !== null);
-  return {
+  const scenario = {
     inlining: draw.pick([0, 10, null]),
     tables,
     plainViews,
@@ -81,6 +85,7 @@ export function makeScenario(draw: Draw): Scenario {
     setup,
     events: makeEvents(draw, changes, views),
   };
+  return draw.chance(asked.includes("running") ? 100 : 12) ? withJournal(draw, scenario) : scenario;
 }
 
 function makeTables(draw: Draw): Table[] {
