@@ -85,7 +85,7 @@ export function makeScenario(draw: Draw): Scenario {
     setup,
     events: makeEvents(draw, changes, views),
   };
-  return draw.chance(asked.includes("running") ? 100 : 12) ? withJournal(draw, scenario) : scenario;
+  return asked.includes("running") ? withJournal(draw, scenario) : scenario;
 }
 
 function makeTables(draw: Draw): Table[] {
