@@ -17,8 +17,8 @@ export interface SourceDeltaRequest {
   readonly to: bigint;
   /** How the delta is to be found. Where `files` gives nothing that adds up, `feed` takes its place. */
   readonly method: "files" | "feed" | "difference";
-  /** True where the window may hold deletes that the catalog itself keeps; asked by `files`. */
-  readonly inlinedDeletes: boolean;
+  /** True where the catalog itself may keep inserts or deletes of the window; asked by `files`. */
+  readonly inlined: boolean;
   readonly reason: Reason | null;
   /** The table's columns that are read. */
   readonly columns: readonly string[];

@@ -10,8 +10,8 @@ export interface FilesRequest {
   readonly from: bigint;
   readonly to: bigint;
   readonly columns: readonly string[];
-  /** True where the window may hold deletes that the catalog itself keeps. */
-  readonly inlinedDeletes: boolean;
+  /** True where the catalog itself may keep inserts or deletes of the window. */
+  readonly inlined: boolean;
 }
 
 /** Rows of one version of a table that may be part of its change. */
@@ -58,27 +58,40 @@ export async function touchedParts(
   engine: Engine,
   request: FilesRequest,
 ): Promise<readonly Part[] | null> {
-  try {
-    return await readParts(session, engine, request);
-  } catch (error) {
-    if (!(error instanceof IvmError) || !/^(Catalog|Binder) Error/.test(error.message)) throw error;
-    // The catalog makes its table of deletes when there is one to keep; only deletes of rows that it keeps are none.
-    if (request.inlinedDeletes) return touchedParts(session, engine, { ...request, inlinedDeletes: false });
-    return null;
+  // The catalog makes its table of deletes when there is one to keep; until then only rows that it keeps itself went.
+  const inlinedDeletes = engine.metadataTable(`ducklake_inlined_delete_${request.tableId}`);
+  for (const table of request.inlined ? [inlinedDeletes, null] : [null]) {
+    try {
+      return await readParts(session, engine, request, table);
+    } catch (error) {
+      if (!(error instanceof IvmError) || !/^(Catalog|Binder) Error/.test(error.message)) throw error;
+    }
   }
+  return null;
 }
 
-async function readParts(session: Session, engine: Engine, request: FilesRequest): Promise<readonly Part[] | null> {
-  const files = await touchedFiles(session, engine, request);
+/** @param inlinedDeletes the catalog's table of deletes: the data file, the row's position in it, and the snapshot. */
+async function readParts(
+  session: Session,
+  engine: Engine,
+  request: FilesRequest,
+  inlinedDeletes: string | null,
+): Promise<readonly Part[] | null> {
+  const files = await touchedFiles(session, engine, request, inlinedDeletes);
   if (files === null || files.length > MOST_FILES) return null;
-  const deleted = await deletedRows(session, engine, request, files);
+  const deleted = await deletedRows(session, request, files, inlinedDeletes);
   if ([...deleted.values()].reduce((sum, { inside }) => sum + inside, 0n) > MOST_POSITIONS) return null;
-  return [...fileParts(request, files, deleted), ...(await catalogParts(session, engine, request))];
+  const inCatalog = request.inlined ? await catalogParts(session, engine, request) : [];
+  return [...fileParts(request, files, deleted), ...inCatalog];
 }
 
 /** The data files that the window added to, took from, or ended. */
-async function touchedFiles(session: Session, engine: Engine, request: FilesRequest): Promise<TouchedFile[] | null> {
-  const { tableId, from, to } = request;
+async function touchedFiles(
+  session: Session,
+  engine: Engine,
+  { tableId, from, to }: FilesRequest,
+  inlinedDeletes: string | null,
+): Promise<TouchedFile[] | null> {
   const [data, deletes] = [engine.metadataTable("ducklake_data_file"), engine.metadataTable("ducklake_delete_file")];
   const at = (alias: string): string =>
     `${alias}.begin_snapshot <= ${to} AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > ${to})`;
@@ -102,7 +115,7 @@ async function touchedFiles(session: Session, engine: Engine, request: FilesRequ
         AND (begin_snapshot > ${from} OR (end_snapshot > ${from} AND end_snapshot <= ${to}) OR partial_max > ${from})
       UNION SELECT data_file_id FROM ${deletes}
       WHERE table_id = ${tableId} AND begin_snapshot <= ${to} AND greatest(begin_snapshot, partial_max) > ${from}
-      ${request.inlinedDeletes ? `UNION SELECT file_id FROM ${inlinedDeletes(engine, request)} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}` : ""}
+      ${inlinedDeletes === null ? "" : `UNION SELECT file_id FROM ${inlinedDeletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}`}
     )
     SELECT f.data_file_id AS id, ${path("f")} AS path, f.record_count AS rows, f.begin_snapshot AS begin, f.end_snapshot AS end,
            f.partial_max AS newest,
@@ -128,11 +141,10 @@ async function touchedFiles(session: Session, engine: Engine, request: FilesRequ
 /** Reads the delete files of the touched files. A position counts from the first snapshot that deletes it. */
 async function deletedRows(
   session: Session,
-  engine: Engine,
-  request: FilesRequest,
+  { from, to }: FilesRequest,
   files: readonly TouchedFile[],
+  inlinedDeletes: string | null,
 ): Promise<ReadonlyMap<bigint, DeletedRows>> {
-  const { from, to } = request;
   const selects = files.flatMap((file) =>
     file.deletes.map(({ path, begin, partial }) => {
       // A delete file that holds deletes of several snapshots says of each position which one it was.
@@ -140,10 +152,10 @@ async function deletedRows(
       return `SELECT ${file.id} AS file, pos, ${at} AS deleted_at FROM read_parquet(${quoteLiteral(path)})`;
     }),
   );
-  if (request.inlinedDeletes && files.length > 0) {
+  if (inlinedDeletes !== null && files.length > 0) {
     const touched = files.map(({ id }) => String(id)).join(", ");
     selects.push(
-      `SELECT file_id AS file, row_id AS pos, begin_snapshot AS deleted_at FROM ${inlinedDeletes(engine, request)} WHERE file_id IN (${touched})`,
+      `SELECT file_id AS file, row_id AS pos, begin_snapshot AS deleted_at FROM ${inlinedDeletes} WHERE file_id IN (${touched})`,
     );
   }
   if (selects.length === 0) return new Map();
@@ -222,11 +234,6 @@ async function catalogParts(session: Session, engine: Engine, request: FilesRequ
     parts.push(part(request, 1, where, after), part(request, -1, where, before));
   }
   return parts;
-}
-
-/** Deletes that the catalog keeps: the data file, the row's position in it, and the snapshot. */
-function inlinedDeletes(engine: Engine, { tableId }: FilesRequest): string {
-  return engine.metadataTable(`ducklake_inlined_delete_${tableId}`);
 }
 
 function isFile(files: readonly TouchedFile[]): string {

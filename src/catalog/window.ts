@@ -27,8 +27,8 @@ export type WindowState =
       /** The best way to the delta; where the first one is open the second is as well. */
       readonly method: "files" | "feed" | "difference";
       readonly reason: Reason | null;
-      /** True where the catalog itself may keep deletes of the window. */
-      readonly inlinedDeletes: boolean;
+      /** True where the catalog itself may keep inserts or deletes of the window. */
+      readonly inlined: boolean;
     }
   | { readonly kind: "rebuild"; readonly reason: Reason }
   | { readonly kind: "missing" };
@@ -113,7 +113,7 @@ export async function inspectWindow(
     kind: "changed",
     method: placesTell ? "files" : "feed",
     reason: null,
-    inlinedDeletes: named.includes("inlined_delete"),
+    inlined: named.some((key) => key.startsWith("inlined_")),
   };
 }
 
@@ -126,7 +126,7 @@ function rebuild(code: string, text: string): WindowState {
 }
 
 function difference(code: string, text: string): WindowState {
-  return { kind: "changed", method: "difference", reason: { code, text }, inlinedDeletes: false };
+  return { kind: "changed", method: "difference", reason: { code, text }, inlined: false };
 }
 
 /** The first used column that is not the same column of the same type at both ends. */

@@ -225,7 +225,7 @@ async function planSource(run: RunContext, view: StoredView, defined: DefinedSou
   const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
   if (cursor === undefined) {
     const identity = await identify(run, view, defined, place);
-    const state = { kind: "changed", method: "difference", reason: null, inlinedDeletes: false } as const;
+    const state = { kind: "changed", method: "difference", reason: null, inlined: false } as const;
     return { ...base, identity, from: null, state, logged: null };
   }
   // An upstream view that this run has moved stands at a snapshot that is newer than what was read.
@@ -268,7 +268,7 @@ async function loggedWindow(
 
 function changedByLog(state: WindowState): WindowState {
   const reason = state.kind === "rebuild" ? state.reason : null;
-  return { kind: "changed", method: "difference", reason, inlinedDeletes: false };
+  return { kind: "changed", method: "difference", reason, inlined: false };
 }
 
 async function sourceState(

@@ -87,8 +87,8 @@ async function planRecord(
     return { changed: false, record: () => sourceSegment(session, root, runId, { ...source, before }, null) };
   }
   const record = async (): Promise<SourceRecord> => {
-    const { method, reason, inlinedDeletes } = state;
-    const window = { table, tableId: form.id, from: before.end, to, method, reason, inlinedDeletes };
+    const { method, reason, inlined } = state;
+    const window = { table, tableId: form.id, from: before.end, to, method, reason, inlined };
     await loadSourceDelta(session, run.engine, { ...window, columns: names, target: RECORDED });
     return sourceSegment(session, root, runId, { ...source, before }, { table: RECORDED, weight: WEIGHT });
   };

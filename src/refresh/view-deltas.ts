@@ -56,9 +56,9 @@ export class ViewDeltas {
     const target = this.table(source.defined.name);
     const used = usedColumns(this.planned.view, source.defined);
     if (source.logged !== null) return this.loadLogged(source, source.logged, used, target);
-    const { method, reason, inlinedDeletes } = state;
+    const { method, reason, inlined } = state;
     const window = { table: source.table, tableId: source.identity.id, from, to: source.to };
-    const request = { ...window, method, reason, inlinedDeletes, target };
+    const request = { ...window, method, reason, inlined, target };
     const { columns, readers } = readersOf(this.context, source.defined);
     if (layout === null) return shared.load(session, engine, { ...request, columns: used }, columns, readers);
     if (isLimited(layout)) {

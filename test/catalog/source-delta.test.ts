@@ -46,7 +46,7 @@ async function load(
   const request = {
     table: name,
     tableId: form.id,
-    inlinedDeletes: keys?.has("inlined_delete") === true,
+    inlined: [...(keys ?? [])].some((key) => key.startsWith("inlined_")),
     from,
     to,
     method,

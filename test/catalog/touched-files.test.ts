@@ -31,8 +31,8 @@ async function load(table: string, from: bigint, to: bigint, method?: Method): P
   const history = await ChangeHistory.read(lake.session, from, to);
   const state = await inspectWindow(lake.session, lake.engine, history, { ...window, tableUuid: form.uuid });
   if (state.kind !== "changed") return null;
-  const { reason, inlinedDeletes } = state;
-  const request = { ...window, method: method ?? state.method, reason, inlinedDeletes, target: "delta_of_test" };
+  const { reason, inlined } = state;
+  const request = { ...window, method: method ?? state.method, reason, inlined, target: "delta_of_test" };
   const delta = await loadSourceDelta(lake.session, lake.engine, request);
   const list = [...COLUMNS, WEIGHT].map(quoteIdentifier).join(", ");
   const rows = await lake.session.rows<{ row: string }>(
