@@ -29,7 +29,7 @@ export class RunTotalsReader {
     >(`
       SELECT view, ${["initial", "incremental", "recompute", "failed"].map(count).join(", ")},
         CAST(sum(inserted) AS BIGINT) AS inserted, CAST(sum(deleted) AS BIGINT) AS deleted, sum(elapsed) AS "elapsedMs",
-        arg_max(elapsed, started) FILTER (WHERE outcome IN ('initial', 'recompute')) AS "fullMs",
+        arg_max(elapsed, started) FILTER (WHERE outcome = 'recompute') AS "fullMs",
         ${isoTime("max(finished) FILTER (WHERE outcome <> 'failed')")} AS "refreshedAt",
         ${isoTime("max(finished) FILTER (WHERE outcome = 'failed')")} AS "failedAt"
       FROM ${this.runs} GROUP BY view`);

@@ -54,7 +54,7 @@ export interface RunTotals {
   readonly failed: bigint;
   readonly rows: { readonly inserted: bigint; readonly deleted: bigint };
   readonly elapsedMs: number;
-  /** What the newest refresh took that computed the whole view; null where there was none. */
+  /** What the newest recompute took; null where there was none. A first build says little: its tables were others. */
   readonly fullMs: number | null;
   /** When the newest refresh ended that did not fail, and the newest that did, as ISO 8601 in UTC. */
   readonly refreshedAt: string | null;

@@ -1,5 +1,5 @@
 /** Pages in a real Chromium, and what they did there. */
-import { createRequire } from "node:module";
+import axeCore from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { inject } from "vitest";
 import { launchChromium } from "../../infra/chromium.mjs";
@@ -38,13 +38,10 @@ export async function openPage(browser: Browser, url: string, view: View): Promi
   return { page, complaints, requests };
 }
 
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-
 /** What axe finds wrong, one line a finding; all its rules run. */
 export async function axe(page: Page): Promise<string[]> {
   // Through the debugger, since the page's own policy lets no other script run.
-  const source = await import("node:fs/promises").then(({ readFile }) => readFile(AXE, "utf8"));
-  await page.evaluate(source);
+  await page.evaluate(axeCore.source);
   return page.evaluate(async () => {
     const { axe: checker } = globalThis as unknown as {
       axe: {
