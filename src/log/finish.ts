@@ -3,7 +3,7 @@ import type { Session } from "../engine/session.js";
 import { ConflictError, IvmError } from "../errors.js";
 import type { LogEvent, Reason } from "../types.js";
 import { compactLog } from "./compact.js";
-import { publishManifest } from "./manifest.js";
+import { publishManifest, publishManifests } from "./manifest.js";
 import { nextStep } from "./policy.js";
 import { readLogs } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -45,7 +45,8 @@ export async function finishLogs(
     }
     await attempt(() => sweepRetired(session, root));
   }
-  for (const [log, state] of states)
-    await attempt(() => publishManifest(session, root, log, compacted.has(log) ? undefined : state));
+  for (const log of compacted) await attempt(() => publishManifest(session, root, log));
+  const others = [...states.values()].filter(({ log }) => !compacted.has(log));
+  await attempt(() => publishManifests(session, root, others, attempt));
   return warnings;
 }

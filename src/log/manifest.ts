@@ -5,7 +5,7 @@ import { ConflictError } from "../errors.js";
 import { parseJson, printJson } from "../sql/json.js";
 import { FORMAT_VERSION } from "./files.js";
 import { logFolder, manifestName } from "./names.js";
-import { type LogEntry, type LogState, readLog } from "./registry.js";
+import { type LogEntry, type LogState, readLog, readLogs } from "./registry.js";
 import type { LogRoot } from "./root.js";
 import type { ObjectStore } from "./store.js";
 
@@ -95,23 +95,17 @@ const ATTEMPTS = 8;
 /**
  * Makes the manifest say what the lake says, by compare-and-swap. Publishers may come in any order: each one writes
  * the truth as it finds it, and one that is overtaken looks again.
- * @param known the log as the caller has just read it: where the manifest says the same, nothing is read again.
  * @throws ConflictError `manifest_busy` where others kept overtaking this one; LakeError of the store.
  */
 export async function publishManifest(
   session: Session,
   root: LogRoot,
   log: string,
-  known?: LogState,
 ): Promise<"published" | "current" | "removed"> {
   const { tables, store } = root;
   const lake = await root.lakeId(session);
   const name = manifestName(logFolder(log));
   const commit = randomUUID();
-  if (known !== undefined) {
-    const found = await store.readText(name);
-    if (found !== undefined && saysTheSame(found.text, known, lake)) return "current";
-  }
   let published = false;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const truth = await readLog(session, tables, log);
@@ -128,6 +122,50 @@ export async function publishManifest(
     subject: { view: log },
     hint: "Run the same command again.",
   });
+}
+
+/**
+ * Publishes the manifests of logs as the caller has just read them, with one more look at all of them for what has changed
+ * meanwhile.
+ * @param each runs the work on one log, and keeps its failure from the others.
+ */
+export async function publishManifests(
+  session: Session,
+  root: LogRoot,
+  states: readonly LogState[],
+  each: (work: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const offered: LogState[] = [];
+  const lost: string[] = [];
+  for (const state of states) {
+    await each(async () => {
+      const outcome = await offerManifest(session, root, state);
+      if (outcome === "won") offered.push(state);
+      if (outcome === "lost") lost.push(state.log);
+    });
+  }
+  const names = offered.map(({ log }) => log);
+  const now = names.length === 0 ? new Map<string, LogState>() : await readLogs(session, root.tables, names);
+  const moved = offered.filter(
+    (state) => printJson(state as never) !== printJson((now.get(state.log) ?? null) as never),
+  );
+  for (const log of [...lost, ...moved.map((state) => state.log)]) {
+    await each(async () => {
+      await publishManifest(session, root, log);
+    });
+  }
+}
+
+/** One attempt to publish. What it wrote is old where the log has moved since it was read. */
+async function offerManifest(session: Session, root: LogRoot, state: LogState): Promise<"current" | "won" | "lost"> {
+  const lake = await root.lakeId(session);
+  const name = manifestName(logFolder(state.log));
+  const found = await root.store.readText(name);
+  if (found !== undefined && saysTheSame(found.text, state, lake)) return "current";
+  const commit = randomUUID();
+  const text = `${printJson(manifestOf(state, lake, commit) as never)}\n`;
+  const won = (await root.store.swapText(name, text, found?.tag)) || (await isOurs(root.store, name, commit));
+  return won ? "won" : "lost";
 }
 
 /** A conditional write can have won although its answer says that it lost: the SDK sends it again by itself. */

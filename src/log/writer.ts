@@ -16,6 +16,15 @@ import { beginEpoch, insertEntries, type LogState, type NewEntry, readLog } from
 import type { LogRoot } from "./root.js";
 import { type LogSchema, logSchema, weightedRows } from "./schema.js";
 
+interface LogRun {
+  readonly id: string;
+  /** Where the view stands in the lake now; null before its first refresh. */
+  readonly from: bigint | null;
+  readonly horizon: bigint;
+  /** The view may hold other rows than the log knows of, though the two stand at one snapshot. */
+  readonly altered: boolean;
+}
+
 /** Writes what one refresh of a view changed to the view's log: files first, their registration with the commit. */
 export class LogWriter {
   private entries: readonly NewEntry[] = [];
@@ -37,24 +46,21 @@ export class LogWriter {
     readonly mode: "append" | "catch up" | "begin",
   ) {}
 
-  /** @param from where the view stands in the lake now; null before its first refresh. */
+  /**
+   * @param known the log as the run found it. Where a segment follows, that is enough: whatever moves the log's end moves
+   * the view as well, which the commit looks for. What it lists may be compacted by now, so all else reads it anew.
+   */
   static async open(
     root: LogRoot,
     session: Session,
     definition: StoredDefinition,
-    run: { readonly id: string; readonly from: bigint | null; readonly horizon: bigint },
-    /** The view may hold other rows than the log knows of, though the two stand at one snapshot. */
-    altered = false,
+    run: LogRun,
+    known: LogState | undefined,
   ): Promise<LogWriter> {
     const log = definition.name;
     const schema = await logSchema(session, definition);
-    const before = await readLog(session, root.tables, log);
-    const goesOn =
-      before !== undefined &&
-      before.schema.fingerprint === schema.fingerprint &&
-      before.end < run.horizon &&
-      before.end >= 0n;
-    const mode = !goesOn || run.from === null ? "begin" : before.end === run.from && !altered ? "append" : "catch up";
+    const before = modeOf(known, schema, run) === "append" ? known : await readLog(session, root.tables, log);
+    const mode = modeOf(before, schema, run);
     const epoch = mode === "begin" || before === undefined ? randomUUID() : before.epoch;
     const files = await root.filesOf(session, { log, epoch, schema, runId: run.id });
     return new LogWriter(root, session, log, schema, before, files, run.horizon, mode);
@@ -112,4 +118,14 @@ export class LogWriter {
     await dropConsolidated(this.session);
     return counts;
   }
+}
+
+function modeOf(
+  before: LogState | undefined,
+  schema: LogSchema,
+  { from, horizon, altered }: LogRun,
+): LogWriter["mode"] {
+  if (before === undefined || before.schema.fingerprint !== schema.fingerprint) return "begin";
+  if (before.end >= horizon || before.end < 0n || from === null) return "begin";
+  return before.end === from && !altered ? "append" : "catch up";
 }

@@ -194,7 +194,8 @@ export class ViewWork {
     const { logs, session, horizon } = this.context;
     const { view, progress } = this.planned;
     if (logs === undefined) return null;
-    return LogWriter.open(logs, session, view.definition, { id: this.runId, from: progress.horizon, horizon }, altered);
+    const run = { id: this.runId, from: progress.horizon, horizon, altered };
+    return LogWriter.open(logs, session, view.definition, run, this.context.logStates.get(view.name));
   }
 
   private computeInput(): ComputeInput {
