@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations have references of this form.
 /**
  * Broken and hostile input of every kind, from fixed seeds: whatever comes in, what goes out is an answer or an error of
  * this project's family, soon, and the lake is as it was.
