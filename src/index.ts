@@ -31,6 +31,8 @@ export type {
   DefineAction,
   DefineOptions,
   DefineResult,
+  DropOptions,
+  DropResult,
   FloatSums,
   RefreshMode,
   ViewDefinition,

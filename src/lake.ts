@@ -19,7 +19,7 @@ import { graphOf } from "./refresh/graph.js";
 import { readHistory } from "./refresh/history.js";
 import { lineageOf } from "./refresh/lineage.js";
 import { maintainLake } from "./refresh/maintain.js";
-import { selectViews } from "./refresh/order.js";
+import { selectViews, viewUnknown } from "./refresh/order.js";
 import { refreshUntilLevel } from "./refresh/overtaken.js";
 import { overviewOf } from "./refresh/overview.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
@@ -40,6 +40,8 @@ import type {
   ConsumerStatus,
   DefineOptions,
   DefineResult,
+  DropOptions,
+  DropResult,
   ExplainResult,
   HistoryOptions,
   IngestResult,
@@ -69,6 +71,7 @@ import type {
   WhyResult,
 } from "./types.js";
 import { applyDefinitions } from "./view/apply.js";
+import { dropView } from "./view/drop.js";
 import { StateTables } from "./view/state.js";
 
 /** What `open` takes besides the lake. */
@@ -140,6 +143,20 @@ export class Lake implements AsyncDisposable {
       return this.retrying(session, () =>
         applyDefinitions(session, this.engine, this.tables, functions, definitions, options, endLogOf),
       );
+    }, options);
+  }
+
+  /**
+   * Drops a view with its tables and its change log. The history of its runs stays.
+   * @throws ConfigError `view_unknown`; `view_in_use` where views or consumers read it and `cascade` is not set.
+   */
+  drop(view: string, options: DropOptions = {}): Promise<DropResult> {
+    return this.exclusive((session) => {
+      const endLogOf = (name: string): Promise<void> => endLog(session, this.tables, name);
+      return this.retrying(session, async () => {
+        if (options.dryRun !== true) await this.tables.upgrade(session);
+        return dropView(session, this.engine, this.tables, view, options, viewUnknown, endLogOf);
+      });
     }, options);
   }
 

@@ -9,6 +9,7 @@ import { registerConsumer } from "./consumer.js";
 import { type CliContext, ROW_FORMATS } from "./context.js";
 import { registerDemo } from "./demo.js";
 import { registerDoctor } from "./doctor.js";
+import { registerDrop } from "./drop.js";
 import { registerExplain } from "./explain.js";
 import { registerGraph } from "./graph.js";
 import { registerHistory } from "./history.js";
@@ -83,6 +84,7 @@ export function createProgram(context: CliContext): Command {
     registerRetention,
     registerMaintain,
     registerDoctor,
+    registerDrop,
     registerDemo,
   ];
   for (const register of registrations) {

@@ -52,6 +52,21 @@ export interface DefineResult {
 }
 
 /** What `define` may be asked. */
+export interface DropOptions extends CallOptions {
+  /** Drop what reads the view as well: views, and the consumers of its change log. */
+  readonly cascade?: boolean;
+  /** Find out what would be dropped and drop nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface DropResult {
+  /** The view, and with `cascade` the views that read it, in the order in which they go. */
+  readonly dropped: readonly string[];
+  /** Consumers whose log goes with it. */
+  readonly consumers: readonly string[];
+  readonly dryRun: boolean;
+}
+
 export interface DefineOptions extends CallOptions {
   /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
   readonly drop?: boolean;

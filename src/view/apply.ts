@@ -10,7 +10,7 @@ import type { StoredDefinition } from "./definition.js";
 import { prepareDefinitions } from "./prepare.js";
 import type { StateTables, StoredView } from "./state.js";
 
-interface Change {
+export interface Change {
   readonly action: DefineAction;
   /** The new definition; null for views that go or stay as they are. */
   readonly definition: StoredDefinition | null;
@@ -67,7 +67,7 @@ export async function applyDefinitions(
   );
   if (options.requireIncremental === true) requireRules(prepared);
   const changes = compare(prepared, state.views, options.drop === true);
-  if (!dryRun) await write(session, tables, schema, applies, changes, onDrop);
+  if (!dryRun) await writeChanges(session, tables, schema, applies, changes, onDrop);
   return { dryRun, actions: changes.map((change) => change.action) };
 }
 
@@ -132,12 +132,13 @@ function compare(prepared: readonly StoredDefinition[], views: readonly StoredVi
   return [...changes, ...gone];
 }
 
-async function appliesOf(session: Session, tables: StateTables): Promise<bigint> {
+export async function appliesOf(session: Session, tables: StateTables): Promise<bigint> {
   const row = await session.row<{ applies: bigint }>(`SELECT applies FROM ${tables.table("layout")}`);
   return row.applies;
 }
 
-async function write(
+/** Writes changes of definitions in one transaction; a conflict where another apply came in between. */
+export async function writeChanges(
   session: Session,
   tables: StateTables,
   schema: string,
