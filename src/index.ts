@@ -1,3 +1,4 @@
+export { importDbt } from "./dbt/import.js";
 export { diagnose } from "./doctor.js";
 export type { Row, Rows } from "./engine/rows.js";
 export {
@@ -27,6 +28,7 @@ export type { ReportServer, ServeOptions } from "./report/serve.js";
 export type { CallOptions, ProgressOptions } from "./types/call.js";
 export type { ErrorResult, Reason } from "./types/common.js";
 export type { EngineConfig, LakeConfig, LogConfig, Retention, S3Config } from "./types/config.js";
+export type { DbtImportOptions, DbtImportResult, ImportedModel, LeftModel } from "./types/dbt.js";
 export type {
   DefineAction,
   DefineOptions,

@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   log: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
   replay: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view", "log"],
   refresh: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view", "log"],
+  dbt: ["engine", "ast", "parse", "quote"],
   builder: ["quote"],
   ingest: ["engine", "ast", "parse", "quote", "plan", "catalog", "delta", "render", "view"],
   project: ["builder"],

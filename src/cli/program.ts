@@ -13,6 +13,7 @@ import { registerDrop } from "./drop.js";
 import { registerExplain } from "./explain.js";
 import { registerGraph } from "./graph.js";
 import { registerHistory } from "./history.js";
+import { registerImport } from "./import.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
 import { registerMaintain, registerRetention } from "./maintain.js";
@@ -61,6 +62,7 @@ export function createProgram(context: CliContext): Command {
     .addHelpText("after", EXIT_CODES);
   const registrations = [
     registerInit,
+    registerImport,
     registerPlan,
     registerApply,
     registerRefresh,

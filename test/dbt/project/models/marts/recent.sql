@@ -1,0 +1,3 @@
+{{ config(materialized='incremental') }}
+SELECT * FROM {{ ref('stg_orders') }}
+{% if is_incremental() %} WHERE id > (SELECT max(id) FROM {{ this }}) {% endif %}

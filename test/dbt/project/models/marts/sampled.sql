@@ -1,0 +1,1 @@
+SELECT id, random() AS r FROM {{ ref('stg_orders') }}

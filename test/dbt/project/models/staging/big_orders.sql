@@ -1,0 +1,2 @@
+{{ config(materialized='ephemeral') }}
+SELECT * FROM {{ ref('stg_orders') }} WHERE amount >= 10
