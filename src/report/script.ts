@@ -100,8 +100,8 @@ export const SCRIPT = String.raw`
     try {
       const answer = await fetch(location.pathname, { headers: tag ? { "if-none-match": tag } : {}, cache: "no-store" });
       if (answer.status === 200) {
-        const text = await answer.text();
-        if (tag !== "") show(text);
+        // The first answer too: the lake may have changed since the page was loaded, whose own tag is not known here.
+        show(await answer.text());
         tag = answer.headers.get("etag") ?? "";
       }
       const problem = answer.headers.get("x-lake-problem");
