@@ -1,5 +1,5 @@
 /** Times of work, and how two of them compare. */
-import { median, quantile } from "./report.mjs";
+import { median } from "./report.mjs";
 
 /** Milliseconds that the work takes. */
 export async function time(work) {
@@ -32,5 +32,3 @@ export function goal(what, kind, bound, times, other) {
   const digits = kind === "within" ? 0 : 1;
   return { text: `${what} ${value.toFixed(Math.max(digits, 1))}${unit} (${sign} ${bound}${unit})`, met };
 }
-
-export { median, quantile };

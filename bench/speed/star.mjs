@@ -12,7 +12,7 @@ const JOIN = `items i JOIN orders o ON i.order_id = o.order_id JOIN products p O
 const QUERY = `SELECT p.category, o.region, sum(i.qty * i.price) AS amount, count(*) AS n, avg(i.price) AS avg_price
 FROM ${JOIN} GROUP BY p.category, o.region`;
 
-export class Star {
+class Star {
   constructor(lake, connection, rows) {
     this.lake = lake;
     this.connection = connection;

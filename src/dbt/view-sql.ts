@@ -18,7 +18,7 @@ export type Translated =
   | { readonly problem: string };
 
 /** Names of relations compare without case. */
-export function relationKey(catalog: string, schema: string, table: string): string {
+function relationKey(catalog: string, schema: string, table: string): string {
   return JSON.stringify([catalog, schema, table].map((part) => part.toLowerCase()));
 }
 

@@ -1,3 +1,4 @@
+/** How the models of a dbt project are taken over. */
 export interface DbtImportOptions {
   /** Overwrite files that are there. */
   readonly force?: boolean;
@@ -23,6 +24,7 @@ export interface LeftModel {
   readonly reason: string;
 }
 
+/** Which models became views, and which did not. */
 export interface DbtImportResult {
   readonly models: readonly ImportedModel[];
   readonly left: readonly LeftModel[];

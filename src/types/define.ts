@@ -51,7 +51,7 @@ export interface DefineResult {
   readonly actions: readonly DefineAction[];
 }
 
-/** What `define` may be asked. */
+/** What `drop` may be asked. */
 export interface DropOptions extends CallOptions {
   /** Drop what reads the view as well: views, and the consumers of its change log. */
   readonly cascade?: boolean;
@@ -59,6 +59,7 @@ export interface DropOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
+/** What a drop took away. */
 export interface DropResult {
   /** The view, and with `cascade` the views that read it, in the order in which they go. */
   readonly dropped: readonly string[];
@@ -67,6 +68,7 @@ export interface DropResult {
   readonly dryRun: boolean;
 }
 
+/** What `define` may be asked. */
 export interface DefineOptions extends CallOptions {
   /** Drop views that the lake has and the definitions do not. Otherwise they are reported as `orphan`. */
   readonly drop?: boolean;
