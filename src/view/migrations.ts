@@ -1,4 +1,5 @@
 import type { Session } from "../engine/session.js";
+import { ConflictError, IvmError } from "../errors.js";
 
 /** One step of the state schema's tables from a version to the next. */
 interface Migration {
@@ -75,14 +76,33 @@ export interface MigrationTarget {
   commitMessage(session: Session, message: string, info: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** Runs all steps after `version`. Of two at once, one gets a conflict and finds the work done when it tries again. */
+/**
+ * Runs all steps after `version`. Of two at once, one gets a conflict and finds the work done when it tries again.
+ * @throws ConflictError
+ */
 export async function migrate(session: Session, target: MigrationTarget, version: number): Promise<void> {
   for (const migration of MIGRATIONS.filter((step) => step.version > version)) {
-    await session.transaction(async () => {
-      for (const statement of migration.statements((name) => target.table(name))) await session.run(statement);
-      if (migration.version > 1)
-        await session.run(`UPDATE ${target.table("layout")} SET version = ${migration.version}`);
-      await target.commitMessage(session, migration.what, { layout: migration.version });
-    });
+    try {
+      await session.transaction(async () => {
+        for (const statement of migration.statements((name) => target.table(name))) await session.run(statement);
+        if (migration.version > 1)
+          await session.run(`UPDATE ${target.table("layout")} SET version = ${migration.version}`);
+        await target.commitMessage(session, migration.what, { layout: migration.version });
+      });
+    } catch (error) {
+      throw doneByAnother(error) ? stateMoved(error) : error;
+    }
   }
+}
+
+/** The other one had committed before this step's transaction began, so that there is nothing left to conflict with. */
+function doneByAnother(error: unknown): boolean {
+  return error instanceof IvmError && error.code === "engine_error" && /already exists/i.test(error.message);
+}
+
+function stateMoved(cause: unknown): ConflictError {
+  return new ConflictError("moved", "Another process made or changed the tables of the state schema meanwhile.", {
+    hint: "Run the same command again.",
+    cause,
+  });
 }

@@ -1,5 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { type Lake, open } from "../../src/index.js";
+import { LAYOUT_VERSION, migrate } from "../../src/view/migrations.js";
+import { StateTables } from "../../src/view/state.js";
+import { CatalogLake } from "../catalog/lake.js";
 import { tempLake } from "../setup/lake.js";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -94,4 +97,16 @@ test("a layout of the future is refused by every call, and nothing is written", 
     await expect(call()).rejects.toMatchObject({ code: "state_too_new" });
   }
   expect(await sql("SELECT max(snapshot_id) FROM lake.snapshots()")).toEqual([[before]]);
+});
+
+test("a step that another process did meanwhile is a conflict, so that whoever lost begins anew and finds it done", async () => {
+  await using lake = await CatalogLake.open();
+  const tables = new StateTables(lake.engine);
+  await tables.prepare(lake.session);
+  // As seen by a process that had looked before the other one committed.
+  for (const seen of [0, 1, 2]) {
+    await expect(migrate(lake.session, tables, seen)).rejects.toMatchObject({ code: "moved", retryable: true });
+  }
+  await tables.upgrade(lake.session);
+  expect((await tables.read(lake.session)).layout).toBe(LAYOUT_VERSION);
 });
