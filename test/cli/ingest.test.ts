@@ -47,7 +47,7 @@ it("merges a file, tells what it wrote, and the next refresh takes just that", a
   const refreshed = await json<{ views: { strategy: string; sources: { delta?: string }[] }[] }>(["refresh", "spent"], {
     cwd,
   });
-  expect(refreshed.value.views[0]).toMatchObject({ strategy: "incremental", sources: [{ delta: "feed" }, {}] });
+  expect(refreshed.value.views[0]).toMatchObject({ strategy: "incremental", sources: [{ delta: "files" }, {}] });
   expect(await sql(cwd, "SELECT name, amount FROM spent ORDER BY name")).toEqual([
     { name: "Ada", amount: "13.00" },
     { name: "Ben", amount: "1.25" },

@@ -17,11 +17,15 @@ export interface KilledRefreshes {
 export function killedRefreshes(title: string, options: KilledRefreshes): void {
   test(title, { timeout: 600_000 }, async () => {
     let steps = stepsOf(await undisturbed(), options.density);
-    expect(steps.length).toBeGreaterThan(10);
+    const all = steps.length;
+    expect(all).toBeGreaterThan(10);
+    let deaths = 0;
     while (steps.length > 0) {
-      await killAt(steps.slice(0, DEATHS_A_LAKE), options);
+      deaths += await killAt(steps.slice(0, DEATHS_A_LAKE), options);
       steps = steps.slice(DEATHS_A_LAKE);
     }
+    // How many statements a refresh takes depends on where its change lies, so the last steps may be beyond its end.
+    expect(deaths).toBeGreaterThan(all * 0.8);
   });
 }
 
@@ -42,15 +46,18 @@ async function undisturbed(): Promise<readonly string[]> {
   return outcome.statements;
 }
 
-async function killAt(steps: readonly number[], options: KilledRefreshes): Promise<void> {
+/** Gives the number of runs that were killed: a run may end before it comes to the step. */
+async function killAt(steps: readonly number[], options: KilledRefreshes): Promise<number> {
   await using world = await lakeWithViews();
   await using workers = new Workers(world.config, true);
   let changes = 0;
+  let deaths = 0;
   for (const step of steps) {
     await change(world.writer, changes++);
-    expect(await workers.run({ action: "refresh", before: step }), `step ${step}`).toEqual({ killed: true });
+    if ((await workers.run({ action: "refresh", before: step })).killed) deaths += 1;
     await expectConsistent(world.writer, world.oracle, ONE_VIEW);
     if (options.changeAgain) await change(world.writer, changes++);
     await expectRerun(world.lake, world.writer, world.oracle, ONE_VIEW);
   }
+  return deaths;
 }

@@ -36,7 +36,7 @@ export function ingestTests(world: () => World): void {
       const result = await w.refresh();
       for (const view of result.views) {
         expect(view).toMatchObject({ strategy: "incremental", reason: null });
-        for (const source of view.sources.filter(({ changed }) => changed)) expect(source.delta).toBe("feed");
+        for (const source of view.sources.filter(({ changed }) => changed)) expect(source.delta).toBe("files");
       }
       // What the other writer did is undone where the state says otherwise, and nothing else is written.
       expect((await merge(day)).rows).toMatchObject({ inserted: 0n, deleted: 0n, updated: 4n });

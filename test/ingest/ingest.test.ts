@@ -11,7 +11,7 @@ const TABLE = "CREATE TABLE t(k INTEGER, v VARCHAR, n DECIMAL(8, 2))";
 const ROWS = "SELECT i::INTEGER AS k, 'v' || i AS v, (i / 2)::DECIMAL(8, 2) AS n FROM range(1000) r(i)";
 
 describe("a merge", () => {
-  test("writes only what differs, and a view gets just that from the change feed", async () => {
+  test("writes only what differs, and a view reads just that", async () => {
     await using scene = await Scene.start();
     await scene.sql(
       TABLE,
@@ -37,7 +37,7 @@ describe("a merge", () => {
       const view = viewOf(refreshed, name);
       const source = view.sources.find(({ source }) => source === "main.t");
       expect(view, name).toMatchObject({ strategy: "incremental", status: "refreshed" });
-      expect(source, name).toMatchObject({ changed: true, delta: "feed" });
+      expect(source, name).toMatchObject({ changed: true, delta: "files" });
       expect(source?.deltaReason, name).toBeUndefined();
     }
     // Ten updated and one new row in, ten old and two missing ones out.

@@ -38,7 +38,7 @@ test("the history has what each run did to each view, newest first", async () =>
     status: "refreshed",
     strategy: "incremental",
     reason: null,
-    sources: [{ source: "main.t", from: first.horizon, to: second.horizon, delta: "feed", rows: 2n }],
+    sources: [{ source: "main.t", from: first.horizon, to: second.horizon, delta: "files", rows: 2n }],
     rows: { changed: 2n, inserted: 2n, deleted: 2n },
     terms: { total: 1, run: 1, skipped: 0 },
     cost: { choice: "incremental" },
