@@ -138,7 +138,7 @@ class Doctor {
   private async catalogClock(session: Session, engine: Engine): Promise<void> {
     const table = engine.metadataTable("ducklake_snapshot");
     const { ahead } = await session.row<{ ahead: bigint | null }>(
-      `SELECT max(epoch_ms(snapshot_time)) - epoch_ms(now()) AS ahead FROM ${table}`,
+      `SELECT max(epoch_ms(CAST(snapshot_time AS TIMESTAMP WITH TIME ZONE))) - epoch_ms(now()) AS ahead FROM ${table}`,
     );
     this.clock("catalog_clock", Number(ahead ?? 0n), "the newest snapshot's commit", true);
     if (!/^(ducklake:)?postgres:/i.test(this.config.catalog)) return;

@@ -35,7 +35,7 @@ export async function agesOf(
 ): Promise<ReadonlyMap<bigint, number>> {
   if (snapshots.length === 0) return new Map();
   const rows = await session.rows<{ id: bigint; age: bigint }>(
-    `SELECT snapshot_id AS id, greatest(epoch_ms(now()) - max(epoch_ms(snapshot_time)), 0) AS age
+    `SELECT snapshot_id AS id, greatest(epoch_ms(now()) - max(epoch_ms(CAST(snapshot_time AS TIMESTAMP WITH TIME ZONE))), 0) AS age
      FROM ${engine.metadataTable("ducklake_snapshot")} WHERE snapshot_id IN (${snapshots.join(", ")}) GROUP BY snapshot_id`,
   );
   return new Map(rows.map((row) => [row.id, Number(row.age)]));
@@ -77,9 +77,12 @@ export function changesOfTable(
     ORDER BY snapshot DESC LIMIT ${limit}`);
 }
 
-/** A TIMESTAMP WITH TIME ZONE as ISO 8601 in UTC, whatever time zone the connection is in. */
+/**
+ * A time as ISO 8601 in UTC, whatever time zone the connection is in: a TIMESTAMP WITH TIME ZONE, or the text that a
+ * SQLite catalog has for one.
+ */
 export function isoTime(expression: string): string {
-  return `strftime(make_timestamp(epoch_us(${expression})), '%Y-%m-%dT%H:%M:%S.%gZ')`;
+  return `strftime(make_timestamp(epoch_us(CAST(${expression} AS TIMESTAMP WITH TIME ZONE))), '%Y-%m-%dT%H:%M:%S.%gZ')`;
 }
 
 /** Those of the snapshots that the catalog still has. */

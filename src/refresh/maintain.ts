@@ -111,7 +111,7 @@ async function olderThan({ session, engine }: RunContext, ageMs: number): Promis
   const snapshots = engine.metadataTable("ducklake_snapshot");
   const rows = await session.rows<{ id: bigint }>(
     `SELECT snapshot_id AS id FROM ${snapshots}
-     WHERE epoch_ms(snapshot_time) < epoch_ms(now()) - ${Math.trunc(ageMs)}
+     WHERE epoch_ms(CAST(snapshot_time AS TIMESTAMP WITH TIME ZONE)) < epoch_ms(now()) - ${Math.trunc(ageMs)}
        AND snapshot_id < (SELECT max(snapshot_id) FROM ${snapshots}) ORDER BY 1`,
   );
   return rows.map(({ id }) => id);
