@@ -13,9 +13,9 @@ export async function refreshUntilLevel(run: () => Promise<RefreshResult>, patie
   const startedAt = performance.now();
   let result = await run();
   while (isOvertaken(result) && patience.isLeft(performance.now() - startedAt)) {
-    result = together(result, await run());
+    result = { ...together(result, await run()), elapsedMs: performance.now() - startedAt };
   }
-  return { ...result, elapsedMs: performance.now() - startedAt };
+  return result;
 }
 
 function isOvertaken(result: RefreshResult): boolean {

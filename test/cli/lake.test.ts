@@ -125,6 +125,7 @@ describe("from nothing to views that keep up", () => {
       "status",
       "strategy",
       "reason",
+      "upstream",
       "sources",
       "terms",
       "rows",
