@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { countAt, type TableName } from "./tables.js";
+import { countsAt, type TableName } from "./tables.js";
 
 /** A table and the window that is asked about. */
 export interface SizeRequest {
@@ -42,7 +42,8 @@ export async function tableSizes(
       sizes.push({ rows: Number(row.present), changed: 0 });
       continue;
     }
-    const [before, after] = [Number(await countAt(session, table, from)), Number(await countAt(session, table, to))];
+    const counts = await countsAt(session, table, from, to);
+    const [before, after] = [Number(counts.before), Number(counts.after)];
     const inserted = Math.max(Number(row.inserted), after - before);
     sizes.push({ rows: after, changed: inserted + Math.max(before + inserted - after, 0) });
   }
