@@ -3,20 +3,80 @@ import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import { jsonOf } from "./json.js";
 import type { Session } from "./session.js";
 
-/** A field of a struct that becomes JSON. */
-export function jsonField(name: string, type: DuckDBType): string {
-  const column = quoteIdentifier(name);
-  return `${column} := ${jsonOf(column, type)}`;
-}
+/** Rows that are read as they are asked for, on a connection that goes with them. */
+export abstract class StreamedRows implements AsyncDisposable {
+  protected constructor(
+    protected readonly session: Session,
+    protected readonly sql: string,
+  ) {}
 
-/** A SELECT's rows as an Arrow IPC stream; the library for it is loaded with the first use. */
-export async function* arrowOf(session: Session, sql: string, names: readonly string[]): AsyncGenerator<Uint8Array> {
-  const { ArrowStream } = await import("./arrow.js");
-  const stream = new ArrowStream(names, await session.typesOf(sql));
-  const columns = names.map((name, index) =>
-    stream.asText[index] ? `CAST(${quoteIdentifier(name)} AS VARCHAR)` : quoteIdentifier(name),
-  );
-  yield* stream.bytes(session.stream(`SELECT ${columns.join(", ")} FROM (${sql})`));
+  /** The names of all that the SELECT gives, in order. */
+  protected abstract get names(): readonly string[];
+
+  /** The rows as an Arrow IPC stream; types without a plain counterpart in Arrow are text. */
+  async *arrow(): AsyncGenerator<Uint8Array> {
+    // The library for it is loaded with the first use.
+    const { ArrowStream } = await import("./arrow.js");
+    try {
+      const stream = new ArrowStream(this.names, await this.session.typesOf(this.sql));
+      const columns = this.names.map((name, index) =>
+        stream.asText[index] ? `CAST(${quoteIdentifier(name)} AS VARCHAR)` : quoteIdentifier(name),
+      );
+      yield* stream.bytes(this.session.stream(`SELECT ${columns.join(", ")} FROM (${this.sql})`));
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Frees the connection; reading to the end does so too. */
+  close(): void {
+    this.session.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  /** The values of each row; the connection is freed with the last one. */
+  protected async *values(sql = this.sql): AsyncGenerator<readonly DuckDBValue[], void, undefined> {
+    try {
+      for await (const rows of this.session.stream(sql)) yield* rows;
+    } finally {
+      this.close();
+    }
+  }
+
+  /**
+   * Each row as a line of JSON.
+   * @param columns those that become fields.
+   * @param wrap makes the line's expression from the struct of the fields.
+   */
+  protected async *lines(
+    columns: readonly { readonly name: string }[],
+    wrap: (struct: string) => string = (struct) => struct,
+  ): AsyncGenerator<string, void, undefined> {
+    try {
+      const types = await this.session.typesOf(this.sql);
+      const fields = columns.map(
+        ({ name }, index) => `${quoteIdentifier(name)} := ${jsonOf(quoteIdentifier(name), types[index] as DuckDBType)}`,
+      );
+      const line = `to_json(${wrap(`struct_pack(${fields.join(", ")})`)})`;
+      for await (const [text] of this.values(`SELECT CAST(${line} AS VARCHAR) FROM (${this.sql})`))
+        yield text as string;
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Writes the rows of a SELECT over these to a file of this machine. */
+  protected async copy(select: string, path: string, format: "csv" | "parquet"): Promise<bigint> {
+    const options = format === "csv" ? "FORMAT csv, HEADER" : "FORMAT parquet, COMPRESSION zstd";
+    try {
+      return await this.session.change(`COPY (${select}) TO ${quoteLiteral(path)} (${options})`);
+    } finally {
+      this.close();
+    }
+  }
 }
 
 /** A row of a query, with DuckDB's own exact types: bigint for BIGINT, objects for decimals, timestamps and lists. */
@@ -26,13 +86,15 @@ export type Row = Readonly<Record<string, DuckDBValue>>;
  * Rows of a query, read as they are asked for: a slow reader holds up the reading, not the memory. Take them in one way,
  * once; closing, or reading to the end, frees the connection.
  */
-export class Rows implements AsyncIterable<Row>, AsyncDisposable {
+export class Rows extends StreamedRows implements AsyncIterable<Row> {
   private constructor(
-    private readonly session: Session,
-    private readonly sql: string,
+    session: Session,
+    sql: string,
     /** Names are unique: of several columns with one name, DuckDB numbers all but the first. */
     readonly columns: readonly { readonly name: string; readonly type: string }[],
-  ) {}
+  ) {
+    super(session, sql);
+  }
 
   /** @internal Rows of one SELECT on a connection that is theirs from now on. */
   static async open(session: Session, select: string): Promise<Rows> {
@@ -43,15 +105,13 @@ export class Rows implements AsyncIterable<Row>, AsyncDisposable {
     return new Rows(session, sql, columns);
   }
 
+  protected override get names(): readonly string[] {
+    return this.columns.map(({ name }) => name);
+  }
+
   async *[Symbol.asyncIterator](): AsyncIterator<Row> {
-    try {
-      for await (const rows of this.session.stream(this.sql)) {
-        for (const values of rows) {
-          yield Object.fromEntries(this.columns.map(({ name }, index) => [name, values[index] ?? null]));
-        }
-      }
-    } finally {
-      this.close();
+    for await (const values of this.values()) {
+      yield Object.fromEntries(this.names.map((name, index) => [name, values[index] ?? null]));
     }
   }
 
@@ -59,45 +119,12 @@ export class Rows implements AsyncIterable<Row>, AsyncDisposable {
    * The rows as lines of JSON, with every number exact. NaN and the infinities, which JSON has no numbers for, are the
    * strings "NaN", "Infinity" and "-Infinity".
    */
-  async *jsonLines(): AsyncIterableIterator<string> {
-    try {
-      const types = await this.session.typesOf(this.sql);
-      const fields = this.columns.map(({ name }, index) => jsonField(name, types[index] as DuckDBType));
-      const lines = `SELECT CAST(to_json(struct_pack(${fields.join(", ")})) AS VARCHAR) FROM (${this.sql})`;
-      for await (const rows of this.session.stream(lines)) {
-        for (const [line] of rows) yield line as string;
-      }
-    } finally {
-      this.close();
-    }
-  }
-
-  /** The rows as an Arrow IPC stream; types without a plain counterpart in Arrow are text. */
-  async *arrow(): AsyncGenerator<Uint8Array> {
-    try {
-      const names = this.columns.map(({ name }) => name);
-      yield* arrowOf(this.session, this.sql, names);
-    } finally {
-      this.close();
-    }
+  jsonLines(): AsyncIterableIterator<string> {
+    return this.lines(this.columns);
   }
 
   /** Writes the rows to a file of this machine and answers how many there were. */
-  async copyTo(path: string, format: "csv" | "parquet"): Promise<bigint> {
-    const options = format === "csv" ? "FORMAT csv, HEADER" : "FORMAT parquet, COMPRESSION zstd";
-    try {
-      return await this.session.change(`COPY (${this.sql}) TO ${quoteLiteral(path)} (${options})`);
-    } finally {
-      this.close();
-    }
-  }
-
-  /** Frees the connection. */
-  close(): void {
-    this.session.close();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.close();
+  copyTo(path: string, format: "csv" | "parquet"): Promise<bigint> {
+    return this.copy(this.sql, path, format);
   }
 }

@@ -1,7 +1,7 @@
-import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
-import { arrowOf, jsonField } from "../engine/rows.js";
+import type { DuckDBValue } from "@duckdb/node-api";
+import { StreamedRows } from "../engine/rows.js";
 import type { Session } from "../engine/session.js";
-import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { quoteIdentifier } from "../sql/quote.js";
 import { decodedRows, entriesForKeys, type KeyFilter } from "./read.js";
 import type { LogState } from "./registry.js";
 import type { LogRoot } from "./root.js";
@@ -23,7 +23,7 @@ export type LogFileFormat = "csv" | "parquet";
  * reads stays what it was, whatever is refreshed or compacted meanwhile. Close it, or iterate to the end, to free its
  * connection.
  */
-export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
+export class LogRows extends StreamedRows implements AsyncIterable<LogRow> {
   readonly view: string;
   /** The position that the rows begin after; null for a whole state. */
   readonly from: bigint | null;
@@ -35,12 +35,13 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
   readonly weightColumn: string | null;
 
   private constructor(
-    private readonly session: Session,
+    session: Session,
     private readonly schema: LogSchema,
-    private readonly sql: string,
+    sql: string,
     read: LogRead,
     view: string,
   ) {
+    super(session, sql);
     this.view = view;
     this.from = read.from;
     this.to = read.to;
@@ -63,17 +64,16 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
     return new LogRows(session, schema, sql, read, state.log);
   }
 
+  protected override get names(): readonly string[] {
+    const names = this.columns.map((column) => column.name);
+    return this.weightColumn === null ? names : [...names, this.weightColumn];
+  }
+
   async *[Symbol.asyncIterator](): AsyncIterator<LogRow> {
-    try {
-      const names = this.columns.map((column) => column.name);
-      for await (const rows of this.session.stream(this.sql)) {
-        for (const values of rows) {
-          const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
-          yield { weight: this.weightColumn === null ? 1n : (values[names.length] as bigint), row };
-        }
-      }
-    } finally {
-      this.close();
+    const { columns } = this;
+    for await (const values of this.values()) {
+      const row = Object.fromEntries(columns.map(({ name }, index) => [name, values[index] ?? null]));
+      yield { weight: this.weightColumn === null ? 1n : (values[columns.length] as bigint), row };
     }
   }
 
@@ -81,54 +81,16 @@ export class LogRows implements AsyncIterable<LogRow>, AsyncDisposable {
    * The rows as lines of JSON: `{"row": {…}, "weight": n}`, with every number exact. NaN and the infinities, which JSON
    * has no numbers for, are the strings "NaN", "Infinity" and "-Infinity".
    */
-  async *jsonLines(): AsyncIterableIterator<string> {
-    try {
-      const types = await this.session.typesOf(this.sql);
-      const fields = this.columns.map(({ name }, index) => jsonField(name, types[index] as DuckDBType));
-      const weight = this.weightColumn === null ? "" : `, weight := ${quoteIdentifier(this.weightColumn)}`;
-      const lines = this.session.stream(
-        `SELECT CAST(to_json(struct_pack("row" := struct_pack(${fields.join(", ")})${weight})) AS VARCHAR) FROM (${this.sql})`,
-      );
-      for await (const rows of lines) {
-        for (const [line] of rows) yield line as string;
-      }
-    } finally {
-      this.close();
-    }
-  }
-
-  /** The rows as an Arrow IPC stream; types without a plain counterpart in Arrow are text. */
-  async *arrow(): AsyncGenerator<Uint8Array> {
-    try {
-      const names = [
-        ...this.columns.map((column) => column.name),
-        ...(this.weightColumn === null ? [] : [this.weightColumn]),
-      ];
-      yield* arrowOf(this.session, this.sql, names);
-    } finally {
-      this.close();
-    }
+  jsonLines(): AsyncIterableIterator<string> {
+    const weight = this.weightColumn === null ? "" : `, weight := ${quoteIdentifier(this.weightColumn)}`;
+    return this.lines(this.columns, (struct) => `struct_pack("row" := ${struct}${weight})`);
   }
 
   /** Writes the rows to a file of this machine and answers how many there were. */
-  async copyTo(path: string, format: LogFileFormat): Promise<bigint> {
-    const options = format === "csv" ? "FORMAT csv, HEADER" : "FORMAT parquet, COMPRESSION zstd";
+  copyTo(path: string, format: LogFileFormat): Promise<bigint> {
     // As in the log's own files: Parquet would change values of some types.
     const weight = this.weightColumn === null ? "" : `, ${quoteIdentifier(this.weightColumn)}`;
     const rows = format === "csv" ? this.sql : `SELECT ${encodedColumns(this.schema)}${weight} FROM (${this.sql})`;
-    try {
-      return await this.session.change(`COPY (${rows}) TO ${quoteLiteral(path)} (${options})`);
-    } finally {
-      this.close();
-    }
-  }
-
-  /** Frees the connection; reading to the end does so too. */
-  close(): void {
-    this.session.close();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.close();
+    return this.copy(rows, path, format);
   }
 }
