@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, IngestError, IvmError } from "../errors.js";
-import { type Ast, hasLimit } from "../sql/ast.js";
+import { type Ast, hasLimit, hasRecursion } from "../sql/ast.js";
 import { type Parsed, parseStatements } from "../sql/parse.js";
 import { quoteIdentifier, quotePath, sameName } from "../sql/quote.js";
 import type { FileFormat, IngestSource } from "../types.js";
@@ -83,7 +83,8 @@ export async function stage(
   if (input.kind === "query") {
     // Without brackets, so that a comment or a semicolon at the end does no harm.
     const read = () => reading("The input's query failed.", undefined, () => create(session, input.sql));
-    await (hasLimit(input.statement) ? engine.readingLimits(session, read) : read());
+    const limited = () => (hasLimit(input.statement) ? engine.readingLimits(session, read) : read());
+    await (hasRecursion(input.statement) ? engine.recursing(session, limited) : limited());
     return columnsOf(session, () => false);
   }
   // Text without a time zone must mean the same wherever it is read.

@@ -2,6 +2,7 @@ import { WEIGHT } from "../catalog/source-delta.js";
 
 import type { DeltaContext } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
+import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { createFromRows } from "../engine/sparing.js";
 import { ColumnIds, type Relation } from "../plan/relation.js";
@@ -24,6 +25,7 @@ import { type Instants, type OwnRows, type RunSource, SourceLeaves, statementAtH
 
 export interface ComputeInput {
   readonly session: Session;
+  readonly engine: Engine;
   readonly definition: StoredDefinition;
   readonly sources: ReadonlyMap<string, RunSource>;
   /** The physical table, as it stands in FROM. */
@@ -76,9 +78,9 @@ export async function definedRows(input: ComputeInput): Promise<DefinedRows> {
 /** What the recursions of the view are kept with; null where it has none. */
 function recursionInput(input: ComputeInput): RecursionInput | null {
   const { plan, layout, name: view } = input.definition;
-  const { session, sources, instants } = input;
+  const { session, engine, sources, instants } = input;
   if (plan === null || layout.recursions === undefined) return null;
-  return { session, view, plan, sources, instants, tables: layout.recursions, paths: input.recursions };
+  return { session, engine, view, plan, sources, instants, tables: layout.recursions, paths: input.recursions };
 }
 
 async function statementRows(input: ComputeInput): Promise<string> {

@@ -2,6 +2,7 @@ import { WEIGHT } from "../catalog/source-delta.js";
 import type { DeltaContext } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import { anchorRows, firstRound, stepRows } from "../delta/recursion.js";
+import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { RefreshError } from "../errors.js";
 import type { Recursion } from "../plan/recursion.js";
@@ -15,6 +16,7 @@ import { type Instants, type OwnRows, type RunSource, SourceLeaves } from "./sou
 
 export interface RecursionInput {
   readonly session: Session;
+  readonly engine: Engine;
   readonly view: string;
   readonly plan: ViewPlan;
   readonly sources: ReadonlyMap<string, RunSource>;
@@ -199,7 +201,7 @@ async function followRounds(
     if (!(await add(`SELECT DISTINCT * FROM (\n${step}\n) AS rows`))) return;
   }
   const rest = closure(input, recursion, own, `SELECT * FROM temp.${q(FRONT)}`);
-  await add(`${rest}\nSELECT * FROM ${ROUNDS} AS rows`);
+  await input.engine.recursing(session, () => add(`${rest}\nSELECT * FROM ${ROUNDS} AS rows`));
 }
 
 function without(recursion: Recursion, rows: string): string {

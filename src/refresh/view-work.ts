@@ -3,13 +3,14 @@ import { LogWriter } from "../log/writer.js";
 import { MANY_ROWS } from "../plan/lower-correlated.js";
 import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import { inputsOf, type Relation } from "../plan/relation.js";
+import { hasRecursion } from "../sql/ast.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { PartitionCounts, Reason, Strategy, ViewResult } from "../types.js";
 import { besideTables } from "../view/beside.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import { CANDIDATES_EXHAUSTED } from "./candidates.js";
-import { type ComputeInput, computeIncremental, computeRecompute, definedRows } from "./compute.js";
+import { type ComputeInput, computeIncremental, computeRecompute, definedRows, statementOf } from "./compute.js";
 import { costReason, costResult, estimateCosts } from "./cost.js";
 import { CostWatch, GivenUp } from "./cost-watch.js";
 import { DIFFERENCE } from "./difference.js";
@@ -154,7 +155,7 @@ export class ViewWork {
     // The same table may stand for other visible rows: another HAVING, another expression over the same state.
     const rebuilt = built.fingerprint !== definition.fingerprint;
     this.tellComputing("recompute", []);
-    await computeRecompute(this.computeInput());
+    await this.evaluating(() => computeRecompute(this.computeInput()));
     if (this.mayStay && !(await this.differs(built.table))) {
       // A full refresh that was asked for has found the view to be right: nothing moves, and its log stays as it is.
       return this.finish("recompute", reason, NO_TERMS, null, built.table);
@@ -166,13 +167,21 @@ export class ViewWork {
 
   private async build(strategy: Strategy, reason: Reason | null): Promise<ViewResult> {
     const compute = this.computeInput();
-    const { physical, beside } = await definedRows(compute);
     const input = this.writeInput(strategy, reason, NO_TERMS);
-    // Rows are computed while they are written.
-    this.tellComputing(strategy, []);
-    const besideRows = beside.map(({ rows }) => rows);
-    const written = await writeNew(input, physical, besideRows, this.planned.view.built);
+    const written = await this.evaluating(async () => {
+      const { physical, beside } = await definedRows(compute);
+      // Rows are computed while they are written.
+      this.tellComputing(strategy, []);
+      const besideRows = beside.map(({ rows }) => rows);
+      return writeNew(input, physical, besideRows, this.planned.view.built);
+    });
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
+  }
+
+  /** Runs work that evaluates the whole definition. */
+  private evaluating<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { engine, session } = this.context;
+    return hasRecursion(statementOf(this.planned.view.definition)) ? engine.recursing(session, work) : work();
   }
 
   private changedTerms(plan: ViewPlan): string[] {
@@ -216,6 +225,7 @@ export class ViewWork {
     const physical = built?.table ?? physicalName(definition.name);
     return {
       session: this.context.session,
+      engine: this.context.engine,
       definition,
       sources,
       table: physicalTable(this.context.tables, physical),

@@ -128,9 +128,18 @@ const NO_LOCATION = 18446744073709551615n;
 
 /** True where any part of a statement has a LIMIT. */
 export function hasLimit(statement: Ast): boolean {
+  return hasType(statement, ["LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER"]);
+}
+
+/** True where any part of a statement is a recursive common table expression. */
+export function hasRecursion(statement: Ast): boolean {
+  return hasType(statement, ["RECURSIVE_CTE_NODE"]);
+}
+
+function hasType(statement: Ast, types: readonly string[]): boolean {
   let found = false;
   walkAst(statement, (node) => {
-    if (node["type"] === "LIMIT_MODIFIER" || node["type"] === "LIMIT_PERCENT_MODIFIER") found = true;
+    if (types.includes(text(node, "type"))) found = true;
     return !found;
   });
   return found;

@@ -52,11 +52,16 @@ export class Reference {
     const instant = await this.commitTime(snapshot);
     // DuckDB's other way of ASOF joins finds partners for NULLs. The setting is the whole instance's.
     await this.connection.run("SET asof_loop_join_threshold = 1000000");
+    // With several threads recursions end too early now and then (see src/engine/lake.ts).
+    const recursive = this.views.some(({ sql }) => /\bRECURSIVE\b/i.test(sql));
+    const threads = await this.connection.runAndReadAll("SELECT current_setting('threads')");
+    if (recursive) await this.connection.run("SET threads = 1");
     for (const { name, sql } of this.views) {
       await this.connection.run(`CREATE OR REPLACE TABLE ${identifier(name)} AS ${atInstant(sql, instant)}`);
       if (!held.includes(name)) continue;
       await this.connection.run(`CREATE OR REPLACE TABLE held.${identifier(name)} AS FROM ${identifier(name)}`);
     }
+    if (recursive) await this.connection.run(`SET threads = ${threads.getRowsJS()[0]?.[0]}`);
     await this.connection.run("RESET asof_loop_join_threshold");
   }
 

@@ -32,6 +32,26 @@ async function strategies(scene: Scene): Promise<Record<string, string | null>> 
   return Object.fromEntries(views.map((view) => [view.view, view.reason?.code ?? view.strategy]));
 }
 
+test("a recursion goes on to its end whatever its step reads of other tables", async () => {
+  // DuckDB 1.5.5 with several threads: about every second evaluation of each of these views lacks rows.
+  const step = (rows: string, union = "UNION"): string =>
+    `WITH RECURSIVE r(x) AS (SELECT node FROM starts ${union} SELECT e.b FROM r, (${rows}) e WHERE e.a = r.x) FROM r`;
+  const groups = "SELECT a, max(b) AS b FROM edges GROUP BY a";
+  await using scene = await graph({
+    groups: step(groups),
+    rows: step("SELECT DISTINCT a, b FROM edges"),
+    first: step("SELECT a, b FROM edges ORDER BY a, b LIMIT 100"),
+    united: step("SELECT a, b FROM edges UNION SELECT a, b FROM edges"),
+    by_statement: step(groups, "UNION ALL"),
+  });
+  for (let round = 0; round < 10; round += 1) {
+    const { views } = await scene.refresh({ fullRefresh: true });
+    expect(views.map((view) => view.rows)).toEqual(views.map(() => ({ inserted: 0n, deleted: 0n })));
+  }
+  const verified = await scene.lake.verify();
+  expect(verified.map(({ ok }) => ok)).toEqual(verified.map(() => true));
+});
+
 describe("rows that come are followed by semi-naive steps from the stored rows", () => {
   test("at the top, with cycles, copies and NULLs", async () => {
     await using scene = await graph({ v: `${REACH} SELECT node FROM reach`, w: `${PATHS} FROM path` });
