@@ -8,11 +8,19 @@ import { filterDelta, projectDelta, repeatDelta, scanDelta, unionAllDelta } from
 import { markJoinDelta } from "./mark-join.js";
 import { outerJoinDelta } from "./outer-join.js";
 import { semiJoinDelta } from "./semi-join.js";
+import { requireModest } from "./size.js";
 import { timeFilterDelta } from "./time-filter.js";
 import { windowDelta } from "./window.js";
 
-/** The delta of a relation, by the rule of its operator. */
+/**
+ * The delta of a relation, by the rule of its operator.
+ * @throws RefreshError `plan_too_large` where no statement should be as long.
+ */
 export function derive(relation: Relation, context: DeltaContext): readonly Term[] {
+  return requireModest(byRule(relation, context));
+}
+
+function byRule(relation: Relation, context: DeltaContext): readonly Term[] {
   switch (relation.kind) {
     case "scan":
       return scanDelta(relation, context);

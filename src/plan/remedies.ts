@@ -23,6 +23,11 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     rewrite: "Give the window a PARTITION BY: only partitions with a changed row are then read.",
     page: "window.md",
   },
+  plan_too_large: {
+    rewrite:
+      "Make the common table expressions that the definition reads several times views of their own: the delta of each is then computed once.",
+    page: "inner-join.md",
+  },
   group_whole: {
     rewrite:
       "Make the aggregate a view of its own and read that: at the top of a view its state is stored and the change folded into it.",

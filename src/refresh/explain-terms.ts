@@ -2,6 +2,8 @@ import type { WindowState } from "../catalog/window.js";
 import type { Term } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import { firstRound } from "../delta/recursion.js";
+import { PLAN_TOO_LARGE } from "../delta/size.js";
+import { RefreshError } from "../errors.js";
 import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import { scansOf } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
@@ -32,6 +34,8 @@ export function runSources(planned: PlannedView): RunSource[] {
 interface ExplainedTerms {
   readonly terms: readonly ExplainTerm[];
   readonly rereads: readonly ExplainRead[];
+  /** True where the delta is not written out, since the statement would be of absurd length. */
+  readonly tooLarge: boolean;
 }
 
 export function explainTerms(
@@ -46,10 +50,14 @@ export function explainTerms(
   const context = deltaContext(plan, sources, instants, own);
   // What a refresh derives: groups and windows at the top are stored, and the rows below folded into them.
   const derived = layout.groups?.aggregate.input ?? layout.running?.input ?? layout.rows ?? plan.relation;
-  const terms = derive(derived, context);
-  const firstRounds = (plan.recursions ?? []).flatMap((recursion) =>
-    firstRound(recursion, context, derive).flatMap((round) => round.terms),
-  );
+  const all = modest(() => [
+    derive(derived, context),
+    (plan.recursions ?? []).flatMap((recursion) =>
+      firstRound(recursion, context, derive).flatMap((round) => round.terms),
+    ),
+  ]);
+  const tooLarge = all === null;
+  const [terms = [], firstRounds = []] = all ?? [];
   const leaves = new SourceLeaves(sources, instants, own);
   const sqlOf = (own: readonly Term[]): string =>
     own.map((term) => renderRelation(term.relation, leaves)).join("\nUNION ALL BY NAME\n");
@@ -64,10 +72,11 @@ export function explainTerms(
     const own = [...terms, ...firstRounds].filter((term) => term.occurrences.includes(scan.occurrence));
     const how = source.state.kind === "rebuild" ? source.state.reason.text : `read by ${methodOf(source.state)}`;
     const reason = `changed in ${window}, ${how}`;
-    return { source: name, alias, status: "ran", reason, reads: readsBy(own), sql: sqlOf(own) };
+    const sql = tooLarge ? null : sqlOf(own);
+    return { source: name, alias, status: "ran", reason, reads: readsBy(own), sql };
   });
   const rereads = layout.groups === null ? [] : rereadsOf(layout.groups, terms, context);
-  if (!planReadsClock(plan)) return { terms: scans, rereads };
+  if (!planReadsClock(plan)) return { terms: scans, rereads, tooLarge };
   const moved = instants.old !== instants.new;
   const timed = [...terms, ...firstRounds].filter((term) => term.occurrences.length === 0);
   const time: ExplainTerm = {
@@ -76,9 +85,19 @@ export function explainTerms(
     status: moved ? "ran" : "skipped",
     reason: moved ? `moved from ${instants.old} to ${instants.new}` : `stands at ${instants.new}`,
     reads: moved ? readsBy(timed) : [],
-    sql: moved ? sqlOf(timed) : null,
+    sql: moved && !tooLarge ? sqlOf(timed) : null,
   };
-  return { terms: [...scans, time], rereads };
+  return { terms: [...scans, time], rereads, tooLarge };
+}
+
+/** Null where a delta would be a statement of absurd length. */
+function modest<Result>(derived: () => Result): Result | null {
+  try {
+    return derived();
+  } catch (error) {
+    if (error instanceof RefreshError && error.code === PLAN_TOO_LARGE) return null;
+    throw error;
+  }
 }
 
 /** The rows of recursions where a refresh reads them, as if each had changed that reads a changed source. */

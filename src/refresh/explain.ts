@@ -8,6 +8,7 @@ import { describePlan } from "./explain-plan.js";
 import { explainTerms, runSources } from "./explain-terms.js";
 import { type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { statementAtHorizon } from "./sources.js";
+import { TOO_LARGE } from "./view-work.js";
 
 /** How a view is kept, and what a refresh would do with it now. */
 export async function explainView(run: RunContext, view: StoredView): Promise<ExplainResult> {
@@ -15,15 +16,15 @@ export async function explainView(run: RunContext, view: StoredView): Promise<Ex
   const planned = built === null ? null : await planViewRun(run, view);
   const sources = new Map((planned === null ? [] : runSources(planned)).map((source) => [source.name, source]));
   const { plan } = definition;
-  const explained =
+  const { tooLarge, ...explained } =
     plan === null || planned === null
-      ? { terms: [], rereads: [] }
+      ? { terms: [], rereads: [], tooLarge: false }
       : explainTerms(run, plan, definition.layout, planned, sources);
   const tree = plan === null ? null : describePlan(plan, definition.layout);
-  const reasons = allReasons(definition.reasons, planned?.reason ?? null);
+  const reasons = allReasons(definition.reasons, tooLarge ? TOO_LARGE : (planned?.reason ?? null));
   return {
     view: view.name,
-    strategy: plan === null || definition.refresh === "full" ? "recompute" : "incremental",
+    strategy: plan === null || tooLarge || definition.refresh === "full" ? "recompute" : "incremental",
     reasons,
     horizon: run.state.progress.get(view.name)?.horizon ?? null,
     advice: adviceOf(reasons, tree),

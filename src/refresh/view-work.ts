@@ -1,3 +1,4 @@
+import { PLAN_TOO_LARGE } from "../delta/size.js";
 import { IvmError } from "../errors.js";
 import { LogWriter } from "../log/writer.js";
 import { MANY_ROWS } from "../plan/lower-correlated.js";
@@ -39,6 +40,11 @@ export const FULL_REFRESH = "full_refresh";
 /** Beyond so many inputs of a join the order that DuckDB finds by its estimates is worse than the written one. */
 const MOST_REORDERED = 10;
 
+export const TOO_LARGE: Reason = {
+  code: PLAN_TOO_LARGE,
+  text: "what changed goes through so many joins of joins that its delta would be a statement of absurd length",
+};
+
 /** Failures of an incremental refresh that a recompute does not have; null for all others. */
 function incrementalFailure(error: unknown): Reason | null {
   if (error instanceof GivenUp) return { code: "cost_exceeded", text: error.message };
@@ -50,6 +56,7 @@ function incrementalFailure(error: unknown): Reason | null {
   if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
     return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
   }
+  if (error.code === PLAN_TOO_LARGE) return TOO_LARGE;
   if (error.code === RECURSION_LOST) {
     return { code: RECURSION_LOST, text: "rows went that a recursion may have gone through" };
   }
