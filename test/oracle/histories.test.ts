@@ -15,6 +15,8 @@ test(
     // Tests that test nothing pass as well: most refreshes must have had something to do, and have done it by rule.
     expect(totals.changes).toBeGreaterThan(RUNS);
     expect(totals.strategies.get("incremental") ?? 0).toBeGreaterThan(RUNS);
+    expect(totals.resumed).toBeGreaterThan(RUNS / 10);
+    expect(totals.reread).toBeGreaterThan(RUNS / 10);
   },
   60 * 60_000,
 );

@@ -59,7 +59,7 @@ export function makeSubquery(context: Context, atoms: readonly Expression[]): Ex
     [20, () => make(["(", " IN (", "))"], [outer], query([column], filter))],
     [15, () => make(["(", " NOT IN (", "))"], [outer], query([column], filter))],
     [
-      12,
+      20,
       () => {
         const [second, other] = draw.pick(pairs);
         const word = draw.pick(["IN", "NOT IN"]);
