@@ -102,6 +102,7 @@ export type {
   ViewStep,
 } from "./types/progress.js";
 export type { AccumulateNode, ExpressionNode, JoinKind, JoinNode, NamedNode, QueryNode } from "./types/query.js";
+export type { QueryOptions } from "./types/read.js";
 export type {
   DeltaMethod,
   LogResult,

@@ -23,6 +23,7 @@ import { selectViews, viewUnknown } from "./refresh/order.js";
 import { refreshUntilLevel } from "./refresh/overtaken.js";
 import { overviewOf } from "./refresh/overview.js";
 import { type RunContext, startRun } from "./refresh/plan-run.js";
+import { queryLake } from "./refresh/query.js";
 import { retentionOf } from "./refresh/retention.js";
 import { runRefresh } from "./refresh/run.js";
 import { selectByGraph } from "./refresh/select.js";
@@ -31,7 +32,6 @@ import { verifyViews } from "./refresh/verify.js";
 import { whyRows } from "./refresh/why.js";
 import { replay } from "./replay/replay.js";
 import { loadFunctions } from "./sql/functions.js";
-import { openQuery } from "./sql/query.js";
 import type {
   AppendOptions,
   CallOptions,
@@ -54,6 +54,7 @@ import type {
   MergeOptions,
   Overview,
   OverviewOptions,
+  QueryOptions,
   RefreshOptions,
   RefreshResult,
   ReplayOptions,
@@ -332,13 +333,16 @@ export class Lake implements AsyncDisposable {
   }
 
   /**
-   * Rows of one SELECT in the lake: views are read by their names, tables `AT (VERSION => n)` as well.
-   * @throws ConfigError `query_invalid` for a text that is anything else; RefreshError `engine_error` for what DuckDB says.
+   * Rows of a view, or of one SELECT in the lake: views are read by their names, tables `AT (VERSION => n)` as well.
+   * Functions such as `read_csv` read files with the rights of this process; table functions that may write are refused.
+   * @param query a view's name, or the SELECT.
+   * @throws ConfigError `query_invalid` for a text that is anything else, `view_unknown`; RefreshError `not_built`,
+   * `engine_error` for what DuckDB says.
    */
-  async query(sql: string, options: CallOptions = {}): Promise<Rows> {
+  async query(query: string, options: QueryOptions = {}): Promise<Rows> {
     const session = await this.session(options.signal);
     try {
-      return await openQuery(session, sql);
+      return await queryLake(session, this.tables, this.schema, query, options);
     } catch (error) {
       session.close();
       throw orInterrupted(error, options.signal);

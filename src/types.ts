@@ -14,6 +14,7 @@ export type * from "./types/maintain.js";
 export type * from "./types/overview.js";
 export type * from "./types/progress.js";
 export type * from "./types/query.js";
+export type * from "./types/read.js";
 export type * from "./types/refresh.js";
 export type * from "./types/replay.js";
 export type * from "./types/select.js";

@@ -5,8 +5,8 @@ import type { Lake, LogRows } from "../index.js";
 import type { LogOptions } from "../types.js";
 import type { CliContext, Outcome, Session } from "./context.js";
 import { withLake } from "./lake.js";
-import { type KeyOption, keyOption, outOption, writeRows } from "./log-rows.js";
 import { snapshotOption } from "./options.js";
+import { type KeyOption, keyOption, outOption, writeRows } from "./rows.js";
 
 interface CommandOptions {
   readonly since?: bigint;

@@ -9,7 +9,7 @@ import type { Style } from "./style.js";
 export type OutputFormat = "text" | "json";
 
 /** The forms that rows of data can have; commands that give no rows have the first two only. */
-export const ROW_FORMATS = ["text", "json", "csv", "parquet", "arrow"] as const;
+export const ROW_FORMATS = ["text", "json", "jsonl", "csv", "parquet", "arrow"] as const;
 export type RowFormat = (typeof ROW_FORMATS)[number];
 
 /** The options that every command has. */

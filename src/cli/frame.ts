@@ -128,7 +128,7 @@ export class Frame implements CliContext {
 }
 
 /** Commands that give rows of data, in any of the forms. */
-const ROW_COMMANDS = new Set(["changes", "state"]);
+const ROW_COMMANDS = new Set(["changes", "query", "state"]);
 
 function requireRowCommand(command: Command, format: RowFormat): void {
   if (format === "text" || format === "json" || ROW_COMMANDS.has(command.name())) return;

@@ -1,5 +1,5 @@
 /** The project and its lake for the length of one command. */
-import type { Lake } from "../index.js";
+import type { Lake, OpenOptions } from "../index.js";
 import type { Project } from "../project/load.js";
 import type { Session } from "./context.js";
 
@@ -10,10 +10,14 @@ export async function readProject(session: Session): Promise<Project> {
 }
 
 /** Opens the project's lake, does the work and closes the lake whatever happens. */
-export async function withLake<T>(session: Session, work: (lake: Lake, project: Project) => Promise<T>): Promise<T> {
+export async function withLake<T>(
+  session: Session,
+  work: (lake: Lake, project: Project) => Promise<T>,
+  options: Pick<OpenOptions, "readOnly"> = {},
+): Promise<T> {
   const project = await readProject(session);
   const { open } = await import("../index.js");
-  const lake = await open({ ...project.lake, ...session.lakeOptions }, { logger: session.logger });
+  const lake = await open({ ...project.lake, ...session.lakeOptions }, { logger: session.logger, ...options });
   let result: T;
   try {
     result = await work(lake, project);

@@ -20,6 +20,7 @@ import { registerMaintain, registerRetention } from "./maintain.js";
 import { registerMerge } from "./merge.js";
 import { periodOption } from "./options.js";
 import { registerPlan } from "./plan.js";
+import { registerQuery } from "./query.js";
 import { registerRefresh } from "./refresh.js";
 import { registerReplay } from "./replay.js";
 import { registerReport, registerServe } from "./report.js";
@@ -44,7 +45,7 @@ export function createProgram(context: CliContext): Command {
     .addOption(
       new Option(
         "--output <format>",
-        "text for people; json prints one JSON object as the last line of stdout; rows also as csv, parquet or arrow",
+        "text for people; json prints one JSON object as the last line of stdout; rows also as jsonl, csv, parquet or arrow",
       )
         .choices(ROW_FORMATS)
         .default("text"),
@@ -75,6 +76,7 @@ export function createProgram(context: CliContext): Command {
     registerReport,
     registerServe,
     registerVerify,
+    registerQuery,
     registerAppend,
     registerMerge,
     registerChanges,

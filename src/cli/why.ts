@@ -4,8 +4,8 @@ import { ConfigError } from "../errors.js";
 import type { TextRow, WhyChange, WhyResult, WhySource } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
-import { type KeyOption, keyOption } from "./log-rows.js";
 import { countOption } from "./options.js";
+import { type KeyOption, keyOption } from "./rows.js";
 import type { Style } from "./style.js";
 
 interface CommandOptions {

@@ -97,8 +97,8 @@ export class Rows extends StreamedRows implements AsyncIterable<Row> {
   }
 
   /** @internal Rows of one SELECT on a connection that is theirs from now on. */
-  static async open(session: Session, select: string): Promise<Rows> {
-    const sql = `SELECT * FROM (\n${select}\n) AS rows`;
+  static async open(session: Session, select: string, limit?: number): Promise<Rows> {
+    const sql = `SELECT * FROM (\n${select}\n) AS rows${limit === undefined ? "" : ` LIMIT ${limit}`}`;
     const columns = await session.rows<{ name: string; type: string }>(
       `SELECT column_name AS name, column_type AS type FROM (DESCRIBE ${sql})`,
     );

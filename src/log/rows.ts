@@ -86,6 +86,11 @@ export class LogRows extends StreamedRows implements AsyncIterable<LogRow> {
     return this.lines(this.columns, (struct) => `struct_pack("row" := ${struct}${weight})`);
   }
 
+  /** The rows as lines of JSON with their columns alone, the weight in changes as the last one. */
+  flatJsonLines(): AsyncIterableIterator<string> {
+    return this.lines(this.names.map((name) => ({ name })));
+  }
+
   /** Writes the rows to a file of this machine and answers how many there were. */
   copyTo(path: string, format: LogFileFormat): Promise<bigint> {
     // As in the log's own files: Parquet would change values of some types.

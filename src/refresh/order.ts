@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors.js";
+import { ConfigError, RefreshError } from "../errors.js";
 import { sameName } from "../sql/quote.js";
 import { didYouMean } from "../suggest.js";
 import type { StoredView } from "../view/state.js";
@@ -35,6 +35,14 @@ export function selectViews(views: readonly StoredView[], asked: readonly string
     visit(view);
   }
   return order;
+}
+
+/** The error for a view that was never refreshed. */
+export function notBuilt(view: string): RefreshError {
+  return new RefreshError("not_built", `View ${view} has no content yet.`, {
+    subject: { view },
+    hint: "Refresh it first.",
+  });
 }
 
 /** The error for a view that the lake does not have. */

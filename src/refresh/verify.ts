@@ -10,7 +10,7 @@ import type { VerifyOptions, VerifyResult } from "../types.js";
 import type { State, StateTables, StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { namedRows, pinnedStatement, statementOf } from "./compute.js";
-import { selectViews } from "./order.js";
+import { notBuilt, selectViews } from "./order.js";
 import { planViewRun, startRun } from "./plan-run.js";
 import { errorResult } from "./results.js";
 import { type RunSource, statementSql } from "./sources.js";
@@ -74,13 +74,6 @@ async function verifyView(session: Session, engine: Engine, tables: StateTables,
     if (error instanceof ConflictError) throw error;
     return { ...failed, error: errorResult(error) };
   }
-}
-
-function notBuilt(view: string): RefreshError {
-  return new RefreshError("not_built", `View ${view} has no content yet.`, {
-    subject: { view },
-    hint: "Refresh it first.",
-  });
 }
 
 /** The view's horizon, or, where that snapshot was expired, the present one if the sources are still the same. */

@@ -1,7 +1,7 @@
 import { changesOfTable, existingSnapshots } from "../catalog/snapshots.js";
 import { tableAt } from "../catalog/tables.js";
 import { restrictTo } from "../delta/restrict.js";
-import { ConfigError, IvmError, RefreshError } from "../errors.js";
+import { ConfigError, IvmError } from "../errors.js";
 import { type Lineage, lineageOf } from "../plan/lineage.js";
 import { sourceScansOf } from "../plan/recursion.js";
 import {
@@ -20,6 +20,7 @@ import type { TypedColumn, ViewPlan } from "../view/plan-view.js";
 import type { BuiltView, StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { readHistory } from "./history.js";
+import { notBuilt } from "./order.js";
 import { instantsOf, type PlannedSource, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { heldRows } from "./recursion.js";
 import { type OwnRows, type RunSource, SourceLeaves } from "./sources.js";
@@ -34,12 +35,7 @@ const RUNS = 1000;
 /** From rows of a view to the source rows, snapshots and runs that made or changed them. */
 export async function whyRows(run: RunContext, view: StoredView, options: WhyOptions): Promise<WhyResult> {
   const { built, definition } = view;
-  if (built === null) {
-    throw new RefreshError("not_built", `View ${view.name} has no content yet.`, {
-      subject: { view: view.name },
-      hint: "Refresh it first.",
-    });
-  }
+  if (built === null) throw notBuilt(view.name);
   const limit = options.limit ?? LIMIT;
   const key = await checkedKey(run, view, options.key);
   const planned = await planViewRun(run, view);

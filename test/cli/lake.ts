@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { open } from "../../src/index.js";
 import { folder } from "../project/files.js";
 
-const CONFIG = "lake:\n  catalog: lake.ducklake\n  data_path: lake_files\n";
+export const CONFIG = "lake:\n  catalog: lake.ducklake\n  data_path: lake_files\n";
 
 export const ORDERS = [
   "CREATE TABLE customers (id INTEGER, name VARCHAR)",

@@ -59,7 +59,11 @@ describe("wrong usage", () => {
     [["refresh", "--to-snapshot", "-1"], "option '--to-snapshot <n>' argument '-1' is invalid", "ducklake-ivm --help"],
     [["refresh", "--to-snapshot", "1.5"], "A snapshot is a whole number.", "ducklake-ivm --help"],
     [["refresh", "--to-snapshot"], "option '--to-snapshot <n>' argument missing", "ducklake-ivm --help"],
-    [["status", "--output", "xml"], "Allowed choices are text, json, csv, parquet, arrow.", "ducklake-ivm --help"],
+    [
+      ["status", "--output", "xml"],
+      "Allowed choices are text, json, jsonl, csv, parquet, arrow.",
+      "ducklake-ivm --help",
+    ],
     [["graph", "too", "many"], "too many arguments for 'graph'", "ducklake-ivm --help"],
     [["explain"], "missing required argument 'view'", "ducklake-ivm --help"],
     [["merge", "t", "from", "x.csv"], "required option '--key <columns>' not specified", "ducklake-ivm --help"],

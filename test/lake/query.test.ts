@@ -80,14 +80,49 @@ test("columns of one name are told apart, and old states are read", async () => 
   expect(await all(old)).toEqual([{ n: 4n }]);
 });
 
+test("a view is read by its name, a limit holds, and macros of the lake are as good as its views", async () => {
+  await using opened = await start();
+  const { lake } = opened;
+  await opened.rows("CREATE MACRO above(least) AS TABLE SELECT customer FROM orders WHERE amount > least");
+  const of = async (query: string, options = {}): Promise<unknown[]> =>
+    (await all(await lake.query(query, options))).map(({ customer }) => customer);
+  expect((await of("Totals")).length).toBe(3);
+  expect(await of("SELECT customer FROM totals ORDER BY customer DESC NULLS LAST", { limit: 1 })).toEqual(["Bob"]);
+  expect(await of("SELECT customer FROM above(4) ORDER BY ALL", { view: "totals" })).toEqual(["Bob", null]);
+  await lake.define([
+    { name: "totals", sql: "SELECT customer, sum(amount) AS total FROM orders GROUP BY 1" },
+    { name: "later", sql: "FROM totals" },
+  ]);
+  await expect(lake.query("later")).rejects.toMatchObject({ code: "not_built" });
+  await expect(lake.query("FROM orders", { view: "later" })).rejects.toMatchObject({ code: "not_built" });
+  await expect(lake.query("total")).rejects.toMatchObject({
+    code: "view_unknown",
+    hint: expect.stringContaining('"totals"'),
+  });
+});
+
 test("nothing but one SELECT is run, and an abort ends it", async () => {
   await using opened = await start();
   const { lake } = opened;
-  for (const sql of ["DROP TABLE orders", "SELECT 1; SELECT 2", "", "SELEC 1", "INSERT INTO orders VALUES ('x', 1)"]) {
+  for (const sql of [
+    "DROP TABLE orders",
+    "SELECT 1; SELECT 2",
+    "",
+    "total s",
+    "SELEC 1",
+    "INSERT INTO orders VALUES ('x', 1)",
+  ]) {
     await expect(lake.query(sql), sql).rejects.toMatchObject({ code: "query_invalid" });
   }
   await expect(lake.query("SELECT nothing FROM orders")).rejects.toMatchObject({ code: "engine_error" });
   expect(await opened.rows("SELECT count(*) FROM orders")).toEqual([[4n]]);
+  for (const name of ["ducklake_cleanup_old_files('lake', cleanup_all => true)", "query('SELECT 1')", "checkpoint()"]) {
+    const sql = `SELECT * FROM orders WHERE EXISTS (FROM ${name})`;
+    await expect(lake.query(sql), sql).rejects.toMatchObject({
+      code: "query_invalid",
+      message: `The table function ${name.replace(/\(.*/, "")} is not known to read only.`,
+    });
+  }
   const signal = AbortSignal.timeout(300);
   const endless = await lake.query(
     "SELECT count(*) FROM range(100000) a, range(100000) b, range(100) c WHERE a.range * b.range % 7 = c.range",

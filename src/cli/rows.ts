@@ -1,14 +1,14 @@
-/** How `changes` and `state` print rows: text, JSON lines, CSV, Parquet or Arrow, to stdout or to a file. */
+/** How `query`, `changes` and `state` print rows: text, JSON lines, CSV, Parquet or Arrow, to stdout or to a file. */
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { InvalidArgumentError, Option } from "commander";
 import { ConfigError } from "../errors.js";
-import type { LogRows } from "../index.js";
+import type { LogRows, Row, Rows } from "../index.js";
 import type { RowFormat, Session } from "./context.js";
 
 export type KeyOption = Readonly<Record<string, string | null>>;
@@ -21,7 +21,10 @@ export function keyOption(): Option {
 }
 
 export function outOption(): Option {
-  return new Option("--out <file>", "write the rows to this file instead of stdout");
+  return new Option(
+    "--out <file>",
+    "write the rows to this file: .csv, .parquet, .jsonl, .json or .arrow, or as --output says",
+  );
 }
 
 /** Values stay text, which the lake casts to the columns' types; JSON is for values with commas, and for NULL. */
@@ -44,31 +47,55 @@ function parseKey(text: string): KeyOption {
   return Object.fromEntries(parts);
 }
 
+/** What a file's ending says of the form of its rows. */
+const FILE_FORMATS: Readonly<Record<string, RowFormat>> = {
+  ".csv": "csv",
+  ".parquet": "parquet",
+  ".json": "jsonl",
+  ".jsonl": "jsonl",
+  ".ndjson": "jsonl",
+  ".arrow": "arrow",
+  ".arrows": "arrow",
+};
+
 /** Prints or writes the rows, and answers how many there were; null where nobody counted them. */
-export async function writeRows(session: Session, rows: LogRows, file: string | undefined): Promise<bigint | null> {
+export async function writeRows(
+  session: Session,
+  rows: LogRows | Rows,
+  file: string | undefined,
+): Promise<bigint | null> {
   const format = session.rowFormat;
   if (file !== undefined) return writeFile(rows, format, file);
   if (format === "text") return printTable(session, rows);
   if (format === "csv" || format === "parquet") return throughFile(session, rows, format);
-  return send(session.out, format === "arrow" ? rows.arrow() : lines(rows));
+  return send(session.out, format === "arrow" ? rows.arrow() : lines(rows, format));
 }
 
-async function writeFile(rows: LogRows, format: RowFormat, file: string): Promise<bigint | null> {
-  if (format === "csv" || format === "parquet") return rows.copyTo(file, format);
-  if (format === "text") {
-    throw new ConfigError("out_format", "A file can't be written as text.", {
-      hint: "Add --output json, csv, parquet or arrow.",
+async function writeFile(rows: LogRows | Rows, wanted: RowFormat, file: string): Promise<bigint | null> {
+  const format = wanted === "text" ? FILE_FORMATS[extname(file).toLowerCase()] : wanted;
+  if (format === undefined) {
+    rows.close();
+    throw new ConfigError("out_format", `How ${file} is to be written can't be told from its ending.`, {
+      subject: { file },
+      hint: "Name it .csv, .parquet, .jsonl or .arrow, or add --output csv, parquet, jsonl, json or arrow.",
     });
   }
+  if (format === "csv" || format === "parquet") return rows.copyTo(file, format);
   const stream = createWriteStream(file);
-  const count = await send(stream, format === "arrow" ? rows.arrow() : lines(rows));
+  const count = await send(stream, format === "arrow" ? rows.arrow() : lines(rows, format));
   stream.end();
   await finished(stream);
   return count;
 }
 
-async function* lines(rows: LogRows): AsyncGenerator<string> {
-  for await (const line of rows.jsonLines()) yield `${line}\n`;
+/** In jsonl a line is a row; in json it is an object with the row, as the last line is one with the summary. */
+async function* lines(rows: LogRows | Rows, format: RowFormat): AsyncGenerator<string> {
+  const areLogRows = "weightColumn" in rows;
+  if (format === "jsonl") {
+    for await (const line of areLogRows ? rows.flatJsonLines() : rows.jsonLines()) yield `${line}\n`;
+  } else {
+    for await (const line of rows.jsonLines()) yield areLogRows ? `${line}\n` : `{"row":${line}}\n`;
+  }
 }
 
 async function send(out: Writable, parts: AsyncIterable<string | Uint8Array>): Promise<bigint | null> {
@@ -84,7 +111,7 @@ async function send(out: Writable, parts: AsyncIterable<string | Uint8Array>): P
 }
 
 /** DuckDB writes files; what goes to a pipe goes through one. */
-async function throughFile(session: Session, rows: LogRows, format: "csv" | "parquet"): Promise<bigint> {
+async function throughFile(session: Session, rows: LogRows | Rows, format: "csv" | "parquet"): Promise<bigint> {
   const folder = await mkdtemp(join(tmpdir(), "ducklake-ivm-rows-"));
   try {
     const path = join(folder, "rows");
@@ -99,22 +126,25 @@ async function throughFile(session: Session, rows: LogRows, format: "csv" | "par
 /** As many rows as a person reads; the other formats have them all. */
 const SHOWN = 1_000;
 
-async function printTable(session: Session, rows: LogRows): Promise<bigint | null> {
+async function printTable(session: Session, rows: LogRows | Rows): Promise<bigint | null> {
   const { table } = await import("./format.js");
   const shown: string[][] = [];
-  const weighted = rows.weightColumn !== null;
-  for await (const { row, weight } of rows) {
+  const weighted = "weightColumn" in rows && rows.weightColumn !== null;
+  const texts = (row: Row): string[] => Object.values(row).map((value) => (value === null ? "NULL" : String(value)));
+  for await (const { row, weight } of weightedRows(rows)) {
     if (shown.length === SHOWN) {
       session.say(`Only the first ${SHOWN} rows are shown; --output csv or --out has them all.`);
       break;
     }
     const sign = weight > 0n ? session.style.green(`+${weight}`) : session.style.red(String(weight));
-    shown.push([
-      ...(weighted ? [sign] : []),
-      ...Object.values(row).map((value) => (value === null ? "NULL" : String(value))),
-    ]);
+    shown.push([...(weighted ? [sign] : []), ...texts(row)]);
   }
   const titles = [...(weighted ? ["WEIGHT#"] : []), ...rows.columns.map((column) => column.name)];
   for (const line of table(titles, shown, session.style)) session.say(line);
   return BigInt(shown.length);
+}
+
+async function* weightedRows(rows: LogRows | Rows): AsyncGenerator<{ readonly row: Row; readonly weight: bigint }> {
+  if ("weightColumn" in rows) yield* rows;
+  else for await (const row of rows) yield { row, weight: 1n };
 }

@@ -1,0 +1,9 @@
+/** How rows of a lake are asked for. */
+import type { CallOptions } from "./call.js";
+
+export interface QueryOptions extends CallOptions {
+  /** A view that the query is about: it must be there, and have content. */
+  readonly view?: string;
+  /** How many rows at most: the first ones where the query sorts them, else any. */
+  readonly limit?: number;
+}

@@ -1,0 +1,91 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { command, type JsonError, json } from "./command.js";
+import { CONFIG, ORDERS, project, sql, VIEWS } from "./lake.js";
+
+vi.setConfig({ testTimeout: 180_000 });
+
+async function builtProject(): Promise<string> {
+  const cwd = await project(VIEWS, ORDERS);
+  for (const words of [["apply"], ["refresh"]]) expect(await command(words, { cwd })).toMatchObject({ exitCode: 0 });
+  return cwd;
+}
+
+const snapshot = (cwd: string): Promise<unknown> => sql(cwd, "SELECT max(snapshot_id) AS id FROM snapshots()");
+
+it("query prints a view, or a SELECT, in every form, and writes nothing", async () => {
+  const cwd = await builtProject();
+  const before = await snapshot(cwd);
+  const text = await command(["query", "big_spenders"], { cwd });
+  expect(text).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(text.stdout.split("\n").map((line) => line.trim())).toEqual(["name  amount", "Ada   12.50", "", "1 row"]);
+
+  const select = "SELECT name, orders + 9007199254740993 AS n FROM spent ORDER BY name DESC";
+  const rows = await json(["query", "spent", select], { cwd });
+  expect(rows.stdout.split("\n")).toEqual([
+    '{"row":{"name":"Ben","n":9007199254740994}}',
+    '{"row":{"name":"Ada","n":9007199254740995}}',
+    '{"query":{"rows":2}}',
+  ]);
+  const lines = await command(["query", select, "--limit", "1", "--output", "jsonl"], { cwd });
+  expect(lines).toMatchObject({ stdout: '{"name":"Ben","n":9007199254740994}', stderr: "\n1 row" });
+  const csv = await command(["query", "spent", "--output", "csv"], { cwd });
+  expect(csv.stdout.split("\n").sort()).toEqual(["Ada,2,12.50", "Ben,1,7.00", "name,orders,amount"]);
+  expect(await snapshot(cwd)).toEqual(before);
+});
+
+it("query writes files, by their endings or as --output says", async () => {
+  const cwd = await builtProject();
+  const write = (file: string, ...words: string[]) =>
+    command(["query", "FROM spent ORDER BY name", "--out", file, ...words], { cwd });
+  for (const file of ["s.csv", "s.JSON", "s.ndjson", "s.parquet", "s.arrow"]) {
+    expect(await write(file), file).toMatchObject({ exitCode: 0, stderr: "" });
+    expect((await stat(join(cwd, file))).size).toBeGreaterThan(30);
+  }
+  expect(await readFile(join(cwd, "s.csv"), "utf8")).toBe("name,orders,amount\nAda,2,12.50\nBen,1,7.00\n");
+  const ada = { name: "Ada", orders: 2, amount: 12.5 };
+  const linesOf = async (file: string) => (await readFile(join(cwd, file), "utf8")).trimEnd().split("\n");
+  expect(JSON.parse((await linesOf("s.JSON"))[0] ?? "")).toEqual(ada);
+  expect(await sql(cwd, `SELECT name FROM '${join(cwd, "s.parquet")}'`)).toEqual([{ name: "Ada" }, { name: "Ben" }]);
+  expect((await write("s.data", "--output", "json")).exitCode).toBe(0);
+  expect(JSON.parse((await linesOf("s.data"))[0] ?? "")).toEqual({ row: ada });
+  const refused = await write("s.txt");
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain("How s.txt is to be written can't be told");
+});
+
+it("query refuses what is no SELECT that only reads, and names what may be meant", async () => {
+  const cwd = await builtProject();
+  for (const [query, code] of [
+    ["DELETE FROM orders", "query_invalid"],
+    ["SELECT 1; SELECT 2", "query_invalid"],
+    ["COPY spent TO 'out.csv'", "query_invalid"],
+    ["SET threads = 1", "query_invalid"],
+    ["ATTACH 'other.db'", "query_invalid"],
+    ["FROM ducklake_cleanup_old_files('lake', cleanup_all => true)", "query_invalid"],
+    ["SELECT nothing FROM spent", "engine_error"],
+  ] as const) {
+    const refused = await json<JsonError>(["query", "spent", query], { cwd });
+    expect(refused.value.error.code, query).toBe(code);
+  }
+  await expect(stat(join(cwd, "out.csv"))).rejects.toThrow();
+  for (const words of [["spentt"], ["spentt", "SELECT 1"]]) {
+    const unknown = await command(["query", ...words], { cwd });
+    expect(unknown).toMatchObject({ exitCode: 2 });
+    expect(unknown.stderr).toContain('hint: Did you mean "spent"?');
+  }
+});
+
+it("changes and state write jsonl with the weight as a column", async () => {
+  const cwd = await project({ ...VIEWS, "ducklake-ivm.yaml": `${CONFIG}log:\n  path: log\n` }, ORDERS);
+  for (const words of [["apply"], ["refresh"]]) await command(words, { cwd });
+  const state = await command(["state", "spent", "--output", "jsonl"], { cwd });
+  expect(state.stdout.split("\n")[0]).toBe('{"name":"Ada","orders":2,"amount":12.50}');
+  const [{ id }] = (await snapshot(cwd)) as [{ id: string }];
+  await sql(cwd, "DELETE FROM orders WHERE id = 3");
+  await command(["refresh"], { cwd });
+  const changes = await command(["changes", "spent", "--since", id, "--out", "c.jsonl"], { cwd });
+  expect(changes.stderr).toBe("");
+  expect(await readFile(join(cwd, "c.jsonl"), "utf8")).toBe('{"name":"Ben","orders":1,"amount":7.00,"weight":-1}\n');
+});
