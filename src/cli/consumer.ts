@@ -24,6 +24,7 @@ export function registerConsumer(program: Command, context: CliContext): void {
     .argument("<name>", "the consumer's name")
     .argument("<view>", "the view")
     .addOption(new Option("--at <n>", "begin at this snapshot, or at the end of the log").argParser(parseStart))
+    .addHelpText("after", "\nExample:\n  ducklake-ivm consumer add search daily_sales --at end")
     .action((name: string, view: string, { at }: { readonly at?: bigint | "end" }, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         await withLake(session, (lake) => lake.addConsumer(name, view, at));
@@ -33,6 +34,7 @@ export function registerConsumer(program: Command, context: CliContext): void {
   consumer
     .command("list")
     .description("show how far consumers are behind")
+    .addHelpText("after", "\nExample:\n  ducklake-ivm consumer list")
     .action((_options: object, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const consumers = await withLake(session, (lake) => lake.consumers());
@@ -45,6 +47,7 @@ export function registerConsumer(program: Command, context: CliContext): void {
     .argument("<name>", "the consumer's name")
     .addArgument(new Argument("<n>", "the position").argParser(parseSnapshot))
     .addOption(snapshotOption("--from <n>", "only if the consumer still stands there"))
+    .addHelpText("after", "\nExample:\n  ducklake-ivm consumer commit search 120 --from 110")
     .action((name: string, position: bigint, { from }: { readonly from?: bigint }, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const moved = await withLake(session, (lake) => lake.commitConsumer(name, position, from));
@@ -58,6 +61,7 @@ export function registerConsumer(program: Command, context: CliContext): void {
     .command("remove")
     .description("forget a consumer, which then holds no windows back")
     .argument("<name>", "the consumer's name")
+    .addHelpText("after", "\nExample:\n  ducklake-ivm consumer remove search")
     .action((name: string, _options: object, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         await withLake(session, (lake) => lake.removeConsumer(name));

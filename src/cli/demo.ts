@@ -16,6 +16,7 @@ export function registerDemo(program: Command, context: CliContext): void {
     .option("--months <n>", "how many months of the year to load, 1 to 12", parseMonths, 12)
     .option("--dir <folder>", "build the lake in this new or empty folder instead of a temporary one")
     .option("--keep", "leave the lake there at the end, as a project to try the other commands on")
+    .addHelpText("after", "\nExample:\n  ducklake-ivm demo --months 3 --dir flights --keep")
     .action((options: CommandOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const { runDemo } = await import("../demo/run.js");

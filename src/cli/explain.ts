@@ -20,6 +20,7 @@ export function registerExplain(program: Command, context: CliContext): void {
     .command("explain")
     .description("show a view's plan, each term with why it ran or was skipped, and the SQL")
     .argument("<view>", "the view")
+    .addHelpText("after", "\nExample:\n  ducklake-ivm explain daily_sales")
     .action((view: string, _options: object, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const result = await withLake(session, (lake) => lake.explain(view));

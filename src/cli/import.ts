@@ -9,8 +9,15 @@ interface ImportOptions extends DbtImportOptions {
   readonly into?: string;
 }
 
+const EXAMPLE = `
+Example:
+  ducklake-ivm import dbt ../shop --into views/shop`;
+
 export function registerImport(program: Command, context: CliContext): void {
-  const parent = program.command("import").description("write view files from another tool's project");
+  const parent = program
+    .command("import")
+    .description("write view files from another tool's project")
+    .addHelpText("after", EXAMPLE);
   parent
     .command("dbt")
     .description("write a view file for each model of a compiled dbt project that a view can be, and list the rest")
@@ -18,6 +25,7 @@ export function registerImport(program: Command, context: CliContext): void {
     .option("--into <folder>", "where the files go; by default the folder views of this project")
     .option("--force", "overwrite files that are there")
     .option("--dry-run", "tell what would be written, and write nothing")
+    .addHelpText("after", EXAMPLE)
     .action((from: string, options: ImportOptions, command: Command) =>
       context.run(command, (session) => importModels(session, from, options)),
     );

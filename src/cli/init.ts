@@ -6,6 +6,7 @@ export function registerInit(program: Command, context: CliContext): void {
   program
     .command("init")
     .description("write a commented ducklake-ivm.yaml and an example view; nothing that exists is overwritten")
+    .addHelpText("after", "\nExample:\n  ducklake-ivm init --project-dir warehouse")
     .action((_options: object, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const { writeProject } = await import("./init-files.js");

@@ -28,14 +28,19 @@ import { registerStatus } from "./status.js";
 import { registerVerify } from "./verify.js";
 import { registerWhy } from "./why.js";
 
-const EXIT_CODES = `
+const AFTER_HELP = `
 Exit codes:
   0    fine, also when there was nothing to do
   1    a view failed, verify found a difference, an input can't be taken, or the lake could not be reached
   2    wrong usage, configuration or definition
   3    a consumer must take the whole state of its view first
   75   another writer was faster: run the same command again
-  130  interrupted`;
+  130  interrupted
+
+Examples:
+  ducklake-ivm init
+  ducklake-ivm apply
+  ducklake-ivm refresh`;
 
 export function createProgram(context: CliContext): Command {
   const program = new Command("ducklake-ivm")
@@ -60,7 +65,7 @@ export function createProgram(context: CliContext): Command {
     // Errors are printed by the frame, like all others.
     .configureOutput({ outputError: () => undefined })
     .exitOverride()
-    .addHelpText("after", EXIT_CODES);
+    .addHelpText("after", AFTER_HELP);
   const registrations = [
     registerInit,
     registerImport,
