@@ -24,6 +24,7 @@ export { loadProject, type Project } from "./project/load.js";
 export { type Problem, ProjectError } from "./project/problems.js";
 export { renderMetrics } from "./report/metrics.js";
 export { type ReportOptions, renderReport } from "./report/render.js";
+export { type RunResultsOptions, writeRunResults } from "./report/run-results.js";
 export type { ReportServer, ServeOptions } from "./report/serve.js";
 export type { CallOptions, ProgressOptions } from "./types/call.js";
 export type { ErrorResult, Reason } from "./types/common.js";

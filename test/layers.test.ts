@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ["project", "index", "demo", "report", "quote"],
 };
 
-const COMMON = ["errors", "types", "logger", "suggest"];
+const COMMON = ["errors", "types", "logger", "suggest", "json", "version"];
 
 /** What a file of `src/<part>/` writes to import each thing. `sql` has three members, because pure parts may use two. */
 const SPECIFIERS: Readonly<Record<string, string>> = {
@@ -34,6 +34,8 @@ const SPECIFIERS: Readonly<Record<string, string>> = {
   types: "../types.js",
   logger: "../logger.js",
   suggest: "../suggest.js",
+  json: "../json.js",
+  version: "../version.js",
   lake: "../lake.js",
   index: "../index.js",
   ast: "../sql/ast.js",

@@ -251,7 +251,8 @@ class RefreshOperator(DucklakeIvmOperator):
 
     def execute(self, context: Any) -> dict[str, Any]:
         horizon = self.pinned["horizon"]
-        options = ("--to-snapshot", horizon, "--no-upstream")
+        # Several tasks share the project's folder: what one of them leaves there tells nothing of the others.
+        options = ("--to-snapshot", horizon, "--no-upstream", "--no-write-json")
         (result,) = self.run_command("refresh", *options, "--", self.view)["views"]
         inserted, deleted = (int(result["rows"][kind]) for kind in ("inserted", "deleted"))
         self.log.info("View %s %s: %s rows inserted, %s deleted.", self.view, result["status"], inserted, deleted)

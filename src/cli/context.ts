@@ -37,6 +37,10 @@ export interface Session {
   readonly style: Style;
   /** For what the library has to say while it works: on stderr, details only with `--debug`. */
   readonly logger: Logger;
+  /** The words of the command line. */
+  readonly words: readonly string[];
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
   /** One line for a person, at once: on stdout, or on stderr where stdout is for JSON. */
   say(line: string): void;
   /**
@@ -44,6 +48,15 @@ export interface Session {
    * ended on the spot, which is safe because whatever they write is one transaction.
    */
   stopSignal(): AbortSignal;
+  /** Does this once the command has told its outcome or its error. What fails in it is a warning. */
+  atEnd(work: (end: CommandEnd) => Promise<void>): void;
+}
+
+/** What a command told at its end. */
+export interface CommandEnd {
+  /** The command's object, or `{ error }`. */
+  readonly json: object;
+  readonly exitCode: number;
 }
 
 /** What a command has to tell at its end. */

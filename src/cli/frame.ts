@@ -1,11 +1,11 @@
 /** The frame around every command: output, errors, exit codes and signals. */
 import type { Command } from "commander";
 import { ConfigError, InterruptedError } from "../errors.js";
+import { toJson } from "../json.js";
 import type { LogFields, Logger } from "../logger.js";
-import type { CliContext, GlobalOptions, Outcome, OutputFormat, RowFormat, Session } from "./context.js";
+import type { CliContext, CommandEnd, GlobalOptions, Outcome, OutputFormat, RowFormat, Session } from "./context.js";
 import { EXIT, exitCodeOf } from "./exit.js";
 import { failureLines, toFailure } from "./failure.js";
-import { toJson } from "./json.js";
 import { createRedactor } from "./redact.js";
 import { type Style, styleFor } from "./style.js";
 
@@ -30,6 +30,7 @@ export class Frame implements CliContext {
     const options = command.optsWithGlobals<GlobalOptions>();
     const stop = new AbortController();
     let stopsInOrder = false;
+    let atEnd: (end: CommandEnd) => Promise<void> = async () => undefined;
     const output = options.output === "text" ? "text" : "json";
     // Rows in a form of their own are alone on stdout.
     const tellsJson = options.output === "json";
@@ -42,10 +43,15 @@ export class Frame implements CliContext {
       lakeOptions: options.retryFor === undefined ? {} : { retryForMs: options.retryFor },
       style: this.#style(output),
       logger: this.#logger(options.debug === true),
+      words: this.#process.argv.slice(2),
+      redact: this.#redact,
       say: (line) => this.#write(output === "json" ? this.#process.stderr : this.#process.stdout, line),
       stopSignal: () => {
         stopsInOrder = true;
         return stop.signal;
+      },
+      atEnd: (work) => {
+        atEnd = work;
       },
     };
     const onSignal = (): void => {
@@ -60,23 +66,27 @@ export class Frame implements CliContext {
     for (const signal of SIGNALS) {
       this.#process.on(signal, onSignal);
     }
+    let end: CommandEnd;
     try {
       requireRowCommand(command, options.output);
       const outcome = await work(session);
-      this.#finish(outcome, output, tellsJson, stop.signal.aborted);
+      end = this.#finish(outcome, output, tellsJson, stop.signal.aborted);
     } catch (error) {
       // What was stopped may fail in any way.
       const wasStopped = stop.signal.aborted && !(error instanceof InterruptedError);
-      this.fail(wasStopped ? interrupted() : error, options);
+      end = this.fail(wasStopped ? interrupted() : error, options);
     } finally {
       for (const signal of SIGNALS) {
         this.#process.off(signal, onSignal);
       }
     }
+    await atEnd(end).catch((error: unknown) => {
+      session.logger.warn(error instanceof Error ? error.message : String(error));
+    });
   }
 
   /** Tells an error and sets the exit code. */
-  fail(error: unknown, options: { readonly output: RowFormat; readonly debug?: boolean }): void {
+  fail(error: unknown, options: { readonly output: RowFormat; readonly debug?: boolean }): CommandEnd {
     const failure = toFailure(error, { debug: options.debug === true, redact: this.#redact });
     for (const line of failureLines(failure, styleFor(this.#process.stderr, this.#process.env))) {
       this.#write(this.#process.stderr, line);
@@ -84,10 +94,10 @@ export class Frame implements CliContext {
     if (options.output === "json") {
       this.#write(this.#process.stdout, JSON.stringify(toJson({ error: failure })));
     }
-    this.#process.exitCode = exitCodeOf(error);
+    return this.#ended({ error: failure }, exitCodeOf(error));
   }
 
-  #finish(outcome: Outcome, output: OutputFormat, tellsJson: boolean, wasStopped: boolean): void {
+  #finish(outcome: Outcome, output: OutputFormat, tellsJson: boolean, wasStopped: boolean): CommandEnd {
     if (tellsJson) {
       this.#write(this.#process.stdout, JSON.stringify(toJson(outcome.json)));
     } else {
@@ -96,7 +106,12 @@ export class Frame implements CliContext {
       }
     }
     const interrupted = wasStopped && outcome.runsUntilStopped !== true;
-    this.#process.exitCode = interrupted ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok);
+    return this.#ended(outcome.json, interrupted ? EXIT.interrupted : (outcome.exitCode ?? EXIT.ok));
+  }
+
+  #ended(json: object, exitCode: number): CommandEnd {
+    this.#process.exitCode = exitCode;
+    return { json, exitCode };
   }
 
   /**

@@ -1,8 +1,8 @@
 /** `graph`: which view reads what. */
 import { type Command, Option } from "commander";
+import { toJson } from "../json.js";
 import type { LakeGraph } from "../types.js";
 import type { CliContext, Outcome, Session } from "./context.js";
-import { toJson } from "./json.js";
 import { withLake } from "./lake.js";
 
 const FORMATS = ["text", "mermaid", "json"] as const;

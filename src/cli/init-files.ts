@@ -1,9 +1,13 @@
 /** The files that `init` writes. */
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { access, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../errors.js";
 
-const CONFIG = `# A project of ducklake-ivm: a lake, and the SQL views to keep in it.
+/** The package's schema of the configuration, from a folder in which the package is installed. */
+const SCHEMA = "node_modules/ducklake-ivm/schemas/project.v1.json";
+
+const CONFIG = (schema: string): string => `# yaml-language-server: $schema=${schema}
+# A project of ducklake-ivm: a lake, and the SQL views to keep in it.
 # Paths are relative to this file. \${NAME} is replaced by the environment variable NAME.
 
 lake:
@@ -27,6 +31,9 @@ lake:
 
 # The folder with the views, one .sql file each:
 # views: views
+
+# Where refreshes leave run_results.json, for other programs:
+# target_path: target
 
 # The schema of the lake that the views appear in, and the one for this tool's own tables:
 # schema: main
@@ -57,10 +64,9 @@ FROM (VALUES ('apple', 3), ('pear', 5), ('apple', 4)) AS orders (fruit, quantity
 GROUP BY fruit
 `;
 
-const FILES: readonly (readonly [string, string])[] = [
-  ["ducklake-ivm.yaml", CONFIG],
-  [join("views", "example.sql"), VIEW],
-];
+const IGNORED = `# What runs leave behind
+target/
+`;
 
 export interface InitFile {
   readonly file: string;
@@ -70,12 +76,34 @@ export interface InitFile {
 
 /** Writes the files that are not there yet. */
 export async function writeProject(directory: string): Promise<{ readonly files: readonly InitFile[] }> {
+  const written: readonly (readonly [string, string])[] = [
+    ["ducklake-ivm.yaml", CONFIG(await schemaFrom(directory))],
+    [join("views", "example.sql"), VIEW],
+    [".gitignore", IGNORED],
+  ];
   const files: InitFile[] = [];
-  for (const [name, text] of FILES) {
+  for (const [name, text] of written) {
     const file = join(directory, name);
     files.push({ file, created: await createFile(file, text) });
   }
   return { files };
+}
+
+/** The schema's path as the configuration names it: in the nearest folder above that has this package. */
+async function schemaFrom(directory: string): Promise<string> {
+  let folder = resolve(directory);
+  for (let path = `./${SCHEMA}`; ; path = path.replace(/^(\.\/)?/, "../")) {
+    if (await isThere(join(folder, SCHEMA))) return path;
+    if (dirname(folder) === folder) return `./${SCHEMA}`;
+    folder = dirname(folder);
+  }
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function createFile(file: string, text: string): Promise<boolean> {

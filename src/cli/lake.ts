@@ -9,13 +9,18 @@ export async function readProject(session: Session): Promise<Project> {
   return loadProject(session.projectDirectory, session.env);
 }
 
+interface LakeUse extends Pick<OpenOptions, "readOnly"> {
+  /** The project, where it was read already. */
+  readonly project?: Project;
+}
+
 /** Opens the project's lake, does the work and closes the lake whatever happens. */
 export async function withLake<T>(
   session: Session,
   work: (lake: Lake, project: Project) => Promise<T>,
-  options: Pick<OpenOptions, "readOnly"> = {},
+  { project: known, ...options }: LakeUse = {},
 ): Promise<T> {
-  const project = await readProject(session);
+  const project = known ?? (await readProject(session));
   const { open } = await import("../index.js");
   const lake = await open({ ...project.lake, ...session.lakeOptions }, { logger: session.logger, ...options });
   let result: T;

@@ -1,6 +1,6 @@
 /** The command line's grammar. Nothing heavy is imported before a command runs. */
-import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
+import { packageVersion } from "../version.js";
 import { registerAppend } from "./append.js";
 import { registerApply } from "./apply.js";
 import { registerChanges, registerState } from "./changes.js";
@@ -45,7 +45,7 @@ Examples:
 export function createProgram(context: CliContext): Command {
   const program = new Command("ducklake-ivm")
     .description("Keeps SQL views over a DuckLake lakehouse up to date by reading only what changed.")
-    .version(readVersion(), "--version", "print the version")
+    .version(packageVersion(), "--version", "print the version")
     .option("--project-dir <folder>", "the folder with ducklake-ivm.yaml", ".")
     .addOption(
       new Option(
@@ -100,9 +100,4 @@ export function createProgram(context: CliContext): Command {
     register(program, context);
   }
   return program;
-}
-
-function readVersion(): string {
-  const description = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(description) as { version: string }).version;
 }

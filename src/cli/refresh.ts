@@ -1,8 +1,11 @@
 /** `refresh`: brings views to one horizon. */
+import { join } from "node:path";
 import type { Command } from "commander";
+import type { Lake } from "../index.js";
+import type { ErrorResult, RefreshResult } from "../types.js";
 import type { CliContext, Outcome, Session } from "./context.js";
 import { refreshExitCode } from "./exit.js";
-import { withLake } from "./lake.js";
+import { readProject, withLake } from "./lake.js";
 import {
   countOption,
   dryRunOption,
@@ -25,7 +28,11 @@ interface CommandOptions extends SelectionOptions {
   /** What `--no-change-exit-code` sets: commander takes its name for the negation of another. */
   readonly changeExitCode: number;
   readonly metrics?: string;
+  readonly targetPath?: string;
+  readonly writeJson: boolean;
 }
+
+const RUN_RESULTS = "run_results.json";
 
 const EXAMPLES = `
 Examples:
@@ -49,6 +56,8 @@ export function registerRefresh(program: Command, context: CliContext): void {
     .addOption(exitCodeOption("--no-change-exit-code <n>", "the exit code where nothing had to be done").default(0))
     .addOption(dryRunOption())
     .option("--metrics <file>", "write metrics of all views to this file, in Prometheus' text format")
+    .option("--target-path <folder>", "where run_results.json goes; the project's target_path where left out")
+    .option("--no-write-json", "leave no run_results.json")
     .addHelpText("after", EXAMPLES)
     .action((views: string[], options: CommandOptions, command: Command) =>
       context.run(command, (session) => run(session, views, options)),
@@ -56,8 +65,12 @@ export function registerRefresh(program: Command, context: CliContext): void {
 }
 
 async function run(session: Session, views: readonly string[], options: CommandOptions): Promise<Outcome> {
-  const { select, exclude, ifOlderThan, changeExitCode, ...rest } = options;
-  const result = await withLake(session, async (lake, { metrics, openLineage }) => {
+  const { select, exclude, ifOlderThan, changeExitCode, targetPath, writeJson, ...rest } = options;
+  const project = await readProject(session);
+  const target = targetPath ?? project.target;
+  if (writeJson && target !== undefined && options.dryRun !== true) leaveResults(session, target);
+  const refresh = async (lake: Lake): Promise<RefreshResult> => {
+    const { metrics, openLineage } = project;
     const chosen = await chosenViews(lake, views, { select, exclude });
     return lake.refresh({
       ...(metrics === undefined ? {} : { metrics }),
@@ -67,9 +80,21 @@ async function run(session: Session, views: readonly string[], options: CommandO
       ...(ifOlderThan === undefined ? {} : { ifOlderThanMs: ifOlderThan }),
       signal: session.stopSignal(),
     });
-  });
+  };
+  const result = await withLake(session, refresh, { project });
   const { dryRefreshLines, refreshLines } = await import("./refresh-lines.js");
   const lines = options.dryRun === true ? dryRefreshLines : refreshLines;
   const exitCode = result.status === "unchanged" ? changeExitCode : refreshExitCode(result);
   return { json: result, lines: lines(result, session.style), exitCode };
+}
+
+/** Has the command's result, or its error, written into this folder once it is known. */
+function leaveResults(session: Session, target: string): void {
+  const { words, redact } = session;
+  const startedAt = new Date();
+  session.atEnd(async ({ json, exitCode }) => {
+    const { writeRunResults } = await import("../report/run-results.js");
+    const outcome = json as RefreshResult | { readonly error: ErrorResult };
+    await writeRunResults(join(target, RUN_RESULTS), outcome, { command: words, startedAt, exitCode, redact });
+  });
 }

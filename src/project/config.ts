@@ -20,6 +20,8 @@ export interface Config {
   /** Absolute path of the file that refreshes write metrics to. */
   readonly metrics?: string;
   readonly openLineage?: OpenLineageConfig;
+  /** Absolute path of the folder that refreshes leave `run_results.json` in; left out where they leave none. */
+  readonly target?: string;
 }
 
 const text = z.string({ error: expected("text") }).min(1, "is empty");
@@ -28,16 +30,19 @@ const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean({ error: expected("true or false") }),
 );
-const positiveInteger = z.preprocess(
-  (value) => (typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value),
-  z.int({ error: expected("a whole number") }).positive("must be at least 1"),
-);
-const memory = text.regex(/^\d+(\.\d+)?\s*(B|[KMGT](i?B)?)$/i, "is not an amount of memory");
+const wholeNumber = (least: number) =>
+  z.preprocess(
+    (value) => (typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value),
+    z.int({ error: expected("a whole number") }).min(least, `must be at least ${least}`),
+  );
+const memory = text.regex(/^\d+(\.\d+)?\s*([Bb]|[KMGTkmgt]([Ii]?[Bb])?)$/, "is not an amount of memory");
 
-const webAddress = text.refine(
-  (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
-  "is not an address that begins with http:// or https://",
-);
+const webAddress = text
+  .refine(
+    (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+    "is not an address that begins with http:// or https://",
+  )
+  .meta({ pattern: "^[Hh][Tt][Tt][Pp][Ss]?:" });
 const retention = z.union(
   [
     period.transform((milliseconds) => ({ milliseconds })),
@@ -52,6 +57,7 @@ const BYTE_UNITS = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const;
 const bytes = z
   .string({ error: expected("a size") })
   .regex(/^\d+(B|KB|MB|GB)$/, "is not a size")
+  .meta({ pattern: "^0*[1-9]\\d*(B|KB|MB|GB)$" })
   .transform((value) => {
     const [, number, unit] = /^(\d+)(\w+)$/.exec(value) ?? [];
     return Number(number) * BYTE_UNITS[unit as keyof typeof BYTE_UNITS];
@@ -66,7 +72,8 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
   );
 }
 
-const schema = z.strictObject({
+/** The shape of the file. `schemas/project.v1.json` is made of it, for editors. */
+export const CONFIG_SHAPE = z.strictObject({
   lake: section({ catalog: text, data_path: text.optional(), metadata_schema: text.optional() }),
   s3: section({
     endpoint: text.optional(),
@@ -80,6 +87,8 @@ const schema = z.strictObject({
   float_sums: floatSums.optional(),
   target_lag: period.optional(),
   metrics: text.optional(),
+  target_path: text.default("target"),
+  write_json: flag.default(true),
   openlineage: section({
     url: webAddress.optional(),
     file: text.optional(),
@@ -90,7 +99,7 @@ const schema = z.strictObject({
     path: text.optional(),
     keep: retention.optional(),
     max_lag: retention.optional(),
-    fan_out: positiveInteger.refine((value) => value >= 2, "must be at least 2").optional(),
+    fan_out: wholeNumber(2).optional(),
     grace: period.optional(),
     file_size: bytes.optional(),
     sources: flag.optional(),
@@ -99,13 +108,13 @@ const schema = z.strictObject({
   retry_for: period.optional(),
   engine: section({
     extension_directory: text.optional(),
-    threads: positiveInteger.optional(),
+    threads: wholeNumber(1).optional(),
     memory_limit: memory.optional(),
     temp_directory: text.optional(),
   }),
 });
 
-type Values = z.infer<typeof schema>;
+type Values = z.infer<typeof CONFIG_SHAPE>;
 
 const CREDENTIALS_HINT =
   "S3 keys are not written here: they come from the AWS credential chain, for example AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile.";
@@ -120,6 +129,8 @@ const HELP: ShapeHelp = {
     float_sums: FLOAT_SUMS_HELP,
     target_lag: TARGET_LAG_HELP,
     metrics: "Name a file that ends in .prom, in the folder of node_exporter's textfile collector.",
+    target_path: "Name a folder for what runs leave behind; by default it is target.",
+    write_json: "Write true or false; with false, refreshes leave no run_results.json.",
     openlineage: 'It may have "url", "file", "namespace" and "timeout".',
     log: 'It may have "path", "keep", "max_lag", "fan_out", "grace", "file_size", "sources" and "compact".',
     engine: 'It may have "extension_directory", "threads", "memory_limit" and "temp_directory".',
@@ -169,7 +180,7 @@ export function readConfig(
     emptyHint: `It needs at least "lake:" with "catalog:"; "ducklake-ivm init" writes one to start from.`,
   };
   const yaml = readYaml(source, options, problems);
-  const values = yaml === undefined ? undefined : checkShape(yaml, schema, HELP, problems);
+  const values = yaml === undefined ? undefined : checkShape(yaml, CONFIG_SHAPE, HELP, problems);
   if (yaml === undefined || values === undefined) {
     return undefined;
   }
@@ -209,6 +220,9 @@ class ConfigBuilder {
       ...defined("targetLagMs", this.values.target_lag),
       ...defined("metrics", this.#resolved(["metrics"], this.values.metrics, resolvePath)),
       ...defined("openLineage", nonEmpty(this.#openLineage())),
+      ...(this.values.write_json
+        ? defined("target", this.#resolved(["target_path"], this.values.target_path, resolvePath))
+        : {}),
     };
   }
 

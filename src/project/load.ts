@@ -19,6 +19,8 @@ export interface Project {
   readonly metrics?: string;
   /** Where refreshes send events of lineage. */
   readonly openLineage?: OpenLineageConfig;
+  /** Absolute path of the folder that refreshes leave `run_results.json` in; left out where they leave none. */
+  readonly target?: string;
 }
 
 /** As OpenLineage's own clients name it. */
@@ -48,7 +50,7 @@ export async function loadProject(directory: string, env: Environment = process.
   if (problems.count > 0) {
     throw new ProjectError(problems.found);
   }
-  const { lake, floatSums, targetLagMs, metrics, openLineage } = config;
+  const { lake, floatSums, targetLagMs, metrics, openLineage, target } = config;
   const defaults = {
     ...(floatSums === undefined ? {} : { floatSums }),
     ...(targetLagMs === undefined ? {} : { targetLagMs }),
@@ -60,6 +62,7 @@ export async function loadProject(directory: string, env: Environment = process.
     lake,
     views: complete,
     ...(metrics === undefined ? {} : { metrics }),
+    ...(target === undefined ? {} : { target }),
     ...(openLineage === undefined
       ? {}
       : { openLineage: { ...openLineage, ...(apiKey === undefined ? {} : { apiKey }) } }),

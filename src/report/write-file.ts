@@ -12,7 +12,8 @@ export async function writeWhole(path: string, text: string): Promise<void> {
     await writeFile(unfinished, text, { flag: "wx" });
     await rename(unfinished, path);
   } catch (error) {
-    await rm(unfinished, { force: true });
+    // What is in the way of the file may be in the way of this too; the first error is the one that matters.
+    await rm(unfinished, { force: true }).catch(() => undefined);
     throw new ConfigError("file_not_written", `${path} could not be written: ${(error as Error).message}`, {
       subject: { file: path },
       hint: "Name a file in a folder that exists and may be written to.",

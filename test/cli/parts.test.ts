@@ -2,7 +2,6 @@ import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
 import { exitCodeOf, refreshExitCode } from "../../src/cli/exit.js";
 import { failureLines, toFailure } from "../../src/cli/failure.js";
-import { toJson } from "../../src/cli/json.js";
 import { createRedactor } from "../../src/cli/redact.js";
 import { styleFor } from "../../src/cli/style.js";
 import {
@@ -15,6 +14,7 @@ import {
   LakeError,
   RefreshError,
 } from "../../src/errors.js";
+import { toJson } from "../../src/json.js";
 import type { RefreshResult } from "../../src/types.js";
 
 const plain = styleFor({}, {});

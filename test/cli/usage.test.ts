@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration has references of this form.
 import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { folder } from "../project/files.js";
@@ -176,11 +176,26 @@ describe("init", () => {
     expect(first.value.files).toEqual([
       { file: "sub/ducklake-ivm.yaml", created: true },
       { file: "sub/views/example.sql", created: false },
+      { file: "sub/.gitignore", created: true },
     ]);
     expect(await readFile(join(cwd, "sub/views/example.sql"), "utf8")).toBe("SELECT 'mine' AS mine");
     const again = await command(["init"], { cwd: join(cwd, "sub") });
     expect(again.exitCode).toBe(0);
-    expect(again.stdout).toMatch(/^kept +ducklake-ivm.yaml\nkept +views\/example.sql\n/);
+    expect(again.stdout).toMatch(/^kept +ducklake-ivm.yaml\nkept +views\/example.sql\nkept +.gitignore\n/);
+    expect(await readFile(join(cwd, "sub/.gitignore"), "utf8")).toMatch(/^target\/$/m);
+  });
+
+  it("tells editors where the schema of the configuration is", async () => {
+    const schema = "node_modules/ducklake-ivm/schemas/project.v1.json";
+    const cwd = await folder({ [schema]: "{}" });
+    const lineOf = async (directory: string): Promise<string | undefined> => {
+      expect((await command(["init", "--project-dir", directory], { cwd })).exitCode).toBe(0);
+      return (await readFile(resolve(cwd, directory, "ducklake-ivm.yaml"), "utf8")).split("\n")[0];
+    };
+    expect(await lineOf(".")).toBe(`# yaml-language-server: $schema=./${schema}`);
+    expect(await lineOf("a/b")).toBe(`# yaml-language-server: $schema=../../${schema}`);
+    const apart = await folder();
+    expect(await lineOf(apart)).toBe(`# yaml-language-server: $schema=./${schema}`);
   });
 
   it("makes the folder where there is none", async () => {

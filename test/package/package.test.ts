@@ -23,11 +23,13 @@ test("npm packs what is needed and nothing else", async () => {
     "dist/cli/main.js",
     "docs/README.md",
     "docs/change-log.md",
+    "schemas/project.v1.json",
+    "schemas/run-results.v1.json",
   ]) {
     expect(files).toContain(needed);
   }
   const allowed =
-    /^(dist\/.+\.(js|js\.map|d\.ts)|dist\/.+\.(json|html|css|svg)|docs\/.+\.(md|png)|examples\/.+|[A-Z]+(\.md)?|package\.json)$/;
+    /^(dist\/.+\.(js|js\.map|d\.ts)|dist\/.+\.(json|html|css|svg)|docs\/.+\.(md|png)|examples\/.+|schemas\/.+\.json|[A-Z]+(\.md)?|package\.json)$/;
   expect(files.filter((file) => !allowed.test(file))).toEqual([]);
   expect(files.filter((file) => /test|vitest|\.env|fixtures/i.test(file) && !file.startsWith("docs/"))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The JSON that `--output json` prints: snake_case names, and numbers only where they are exact. */
+/** Results as JSON for other programs: snake_case names, and numbers only where they are exact. */
 
 /** Objects under these names have names of the user's own, which stay as they are. */
 const VERBATIM = new Set(["row", "samples"]);
