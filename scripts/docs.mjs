@@ -14,5 +14,12 @@ const vitest = [
 const code = await run(process.execPath, vitest);
 process.exitCode =
   code ||
-  (await run(process.execPath, ["node_modules/@biomejs/biome/bin/biome", "format", "--write", "README.md", "docs", "schemas"])) ||
+  (await run(process.execPath, [
+    "node_modules/@biomejs/biome/bin/biome",
+    "format",
+    "--write",
+    "README.md",
+    "docs",
+    "schemas",
+  ])) ||
   (await run(process.execPath, ["node_modules/typedoc/bin/typedoc"]));
