@@ -33,7 +33,7 @@ export function registerSweep(program: Command, context: CliContext): void {
     .addHelpText("after", "\nExample:\n  ducklake-ivm sweep --dry-run")
     .action((options: { readonly dryRun?: boolean }, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
-        const result = await withLake(session, (lake) => lake.sweep(options));
+        const result = await withLake(session, (lake) => lake.sweep({ ...options, signal: session.stopSignal() }));
         const { sizeText } = await import("./format.js");
         const verb = options.dryRun === true ? "would be removed" : "removed";
         return {

@@ -44,8 +44,8 @@ export interface Session {
   /** One line for a person, at once: on stdout, or on stderr where stdout is for JSON. */
   say(line: string): void;
   /**
-   * The signal that SIGINT and SIGTERM abort. A command that asks for it stops by itself, in order; all others are
-   * ended on the spot, which is safe because whatever they write is one transaction.
+   * The signal that SIGINT and SIGTERM abort. A command that asks for it stops by itself, in order, and is ended where
+   * that takes too long; all others are ended on the spot, which is safe because whatever they write is one transaction.
    */
   stopSignal(): AbortSignal;
   /** Does this once the command has told its outcome or its error. What fails in it is a warning. */

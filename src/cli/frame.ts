@@ -11,6 +11,9 @@ import { type Style, styleFor } from "./style.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
+/** How long a command may take to stop in order: a server that does not answer can't be interrupted. */
+const STOP_WITHIN_MS = 10_000;
+
 export class Frame implements CliContext {
   readonly #process: NodeJS.Process;
   readonly #redact: (text: string) => string;
@@ -31,6 +34,7 @@ export class Frame implements CliContext {
     const stop = new AbortController();
     let stopsInOrder = false;
     let atEnd: (end: CommandEnd) => Promise<void> = async () => undefined;
+    let deadline: NodeJS.Timeout | undefined;
     const output = options.output === "text" ? "text" : "json";
     // Rows in a form of their own are alone on stdout.
     const tellsJson = options.output === "json";
@@ -54,14 +58,18 @@ export class Frame implements CliContext {
         atEnd = work;
       },
     };
-    const onSignal = (): void => {
-      if (stopsInOrder && !stop.signal.aborted) {
-        this.#write(this.#process.stderr, "Stopping in order; a second signal stops at once.");
-        stop.abort(interrupted());
-        return;
-      }
+    const stopAtOnce = (): void => {
       this.fail(interrupted(), options);
       this.#end(onSignal);
+    };
+    const onSignal = (): void => {
+      if (!stopsInOrder || stop.signal.aborted) {
+        stopAtOnce();
+        return;
+      }
+      this.#write(this.#process.stderr, "Stopping in order; a second signal stops at once.");
+      stop.abort(interrupted());
+      deadline = setTimeout(stopAtOnce, STOP_WITHIN_MS);
     };
     for (const signal of SIGNALS) {
       this.#process.on(signal, onSignal);
@@ -76,6 +84,7 @@ export class Frame implements CliContext {
       const wasStopped = stop.signal.aborted && !(error instanceof InterruptedError);
       end = this.fail(wasStopped ? interrupted() : error, options);
     } finally {
+      clearTimeout(deadline);
       for (const signal of SIGNALS) {
         this.#process.off(signal, onSignal);
       }

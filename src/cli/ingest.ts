@@ -27,7 +27,7 @@ export interface IngestCommand<Options extends IngestCommandOptions> {
     lake: Lake,
     table: string,
     source: IngestSource,
-    options: Omit<Options, "format">,
+    options: Omit<Options, "format"> & { readonly signal: AbortSignal },
   ) => Promise<IngestResult>;
 }
 
@@ -51,7 +51,9 @@ export function registerIngest<Options extends IngestCommandOptions>(
     .action((table: string, _from: string, input: string, options: Options, self: Command) =>
       context.run(self, async (session): Promise<Outcome> => {
         const { format, ...rest } = options;
-        const result = await withLake(session, (lake) => ingest(lake, table, sourceOf(input, format), rest));
+        const result = await withLake(session, (lake) =>
+          ingest(lake, table, sourceOf(input, format), { ...rest, signal: session.stopSignal() }),
+        );
         return { json: result, lines: [ingestLine(result, session.style)] };
       }),
     );

@@ -25,7 +25,7 @@ export function registerReplay(program: Command, context: CliContext): void {
     .action((view: string | undefined, options: CommandOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const request = view === undefined ? options : { ...options, view };
-        const result = await withLake(session, (lake) => lake.replay(request));
+        const result = await withLake(session, (lake) => lake.replay({ ...request, signal: session.stopSignal() }));
         return { json: result, lines: [await resultLine(result)] };
       }),
     );

@@ -18,7 +18,7 @@ export function registerVerify(program: Command, context: CliContext): void {
       context.run(command, async (session): Promise<Outcome> => {
         const results = await withLake(session, async (lake) => {
           const chosen = await chosenViews(lake, views, options);
-          return lake.verify(chosen === undefined ? {} : { views: chosen });
+          return lake.verify({ signal: session.stopSignal(), ...(chosen === undefined ? {} : { views: chosen }) });
         });
         const ok = results.every((result) => result.ok);
         return {

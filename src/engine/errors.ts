@@ -17,6 +17,12 @@ export function engineError(error: unknown, redact: (text: string) => string): I
 /** DuckLake keeps a picture of the catalog that only a new attachment corrects (ducklake issue 1305). */
 export const STALE_CATALOG = "catalog_stale";
 
+/** Another writer's commit came first: the transaction is gone, and what was read before it is as good as ever. */
+export const LOST_RACE = "conflict";
+
+/** The catalog was locked by another writer for longer than it waits. */
+export const CATALOG_BUSY = "catalog_busy";
+
 /** The memory limit was reached. */
 export const OUT_OF_MEMORY = "out_of_memory";
 
@@ -29,7 +35,7 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
   [
     /Transaction conflict|Failed to commit DuckLake transaction|TransactionContext Error: Conflict/i,
     (message, cause) =>
-      new ConflictError("conflict", `Another writer changed the lake first. ${message}`, {
+      new ConflictError(LOST_RACE, `Another writer changed the lake first. ${message}`, {
         cause,
         hint: "Run the same command again.",
       }),
@@ -37,7 +43,7 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
   [
     /database is locked|could not serialize access|deadlock detected/i,
     (message, cause) =>
-      new ConflictError("catalog_busy", `The catalog is busy. ${message}`, {
+      new ConflictError(CATALOG_BUSY, `The catalog is busy. ${message}`, {
         cause,
         hint: "Run the same command again; a PostgreSQL catalog has fewer such waits than a SQLite file.",
       }),

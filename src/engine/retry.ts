@@ -27,6 +27,8 @@ export class Patience {
 export interface RetryLimits {
   readonly patience: Patience;
   readonly signal?: AbortSignal | undefined;
+  /** The conflicts after which this work is worth repeating; where left out, all that are not final. */
+  readonly codes?: ReadonlySet<string>;
 }
 
 /**
@@ -38,13 +40,14 @@ export interface RetryLimits {
 export async function retryConflicts<Result>(
   work: (attempt: number) => Promise<Result>,
   reattach: () => Promise<void>,
-  { signal, patience }: RetryLimits,
+  { signal, patience, codes }: RetryLimits,
   retrying?: (error: ConflictError) => void,
 ): Promise<Result> {
   let waitsSince: number | undefined;
   const waited = (): number => (waitsSince === undefined ? 0 : performance.now() - waitsSince);
+  const isWorthIt = ({ code }: ConflictError): boolean => (codes === undefined ? !FINAL.has(code) : codes.has(code));
   const mayRetry = (error: Error): boolean =>
-    error instanceof ConflictError && !FINAL.has(error.code) && signal?.aborted !== true && patience.isLeft(waited());
+    error instanceof ConflictError && isWorthIt(error) && signal?.aborted !== true && patience.isLeft(waited());
   try {
     return await pRetry(work, {
       onFailedAttempt: async ({ error }) => {

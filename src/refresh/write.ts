@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { snapshotOfCommit } from "../catalog/snapshots.js";
 import { WEIGHT } from "../catalog/source-delta.js";
-
+import { CATALOG_BUSY, LOST_RACE } from "../engine/errors.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
+import { retryConflicts } from "../engine/retry.js";
 import type { Session } from "../engine/session.js";
 import { ConflictError, InternalError, RefreshError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
@@ -17,6 +18,8 @@ import { DIFFERENCE } from "./difference.js";
 import { applyDifference, createTable, findVictims, type StoredTable } from "./stored-table.js";
 
 const KEPT = "ivm_kept";
+/** Runs of other views update the same table as this one, which is a conflict although their rows are others. */
+const COMMIT_CONFLICTS: ReadonlySet<string> = new Set([LOST_RACE, CATALOG_BUSY]);
 const q = quoteIdentifier;
 
 /** A source's new cursor. */
@@ -287,7 +290,11 @@ function moved(view: string): ConflictError {
   });
 }
 
-/** Runs the writes, the cursors, the run's record and the commit's message in one transaction of the lake. */
+/**
+ * Runs the writes, the cursors, the run's record and the commit's message in one transaction of the lake. What it
+ * writes was computed before, from snapshots that stay as they are and for the view as it stands in its progress row: so
+ * where another run's commit came first, the transaction alone is run again, as long as that row is still the same.
+ */
 async function commit(
   input: WriteInput,
   write: () => Promise<{ inserted: bigint; deleted: bigint }>,
@@ -319,7 +326,12 @@ async function commit(
     });
     return written;
   };
-  const counts = await input.engine.committing(() => session.transaction(transaction));
+  const once = () => input.engine.committing(() => session.transaction(transaction));
+  const { patience, signal } = session;
+  // A log that is begun or caught up is read from files that may be gone by then.
+  const lasts = input.log === null || input.log.mode === "append";
+  const codes = lasts ? COMMIT_CONFLICTS : new Set<string>();
+  const counts = await retryConflicts(once, async () => undefined, { patience, signal, codes });
   return { ...counts, snapshot: await snapshotOf(input, commitId) };
 }
 
