@@ -61,7 +61,7 @@ export function createProgram(context: CliContext): Command {
     .option("--debug", "print stack traces of errors")
     .helpOption("--help", "print help")
     .helpCommand("help [command]", "print help for a command")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     // Errors are printed by the frame, like all others.
     .configureOutput({ outputError: () => undefined })
     .exitOverride()
