@@ -32,7 +32,7 @@ async function look(config: LakeConfig, { logger, ...options }: LookOptions): Pr
 }
 
 /**
- * Serves the report of a lake, live: each look that is older than `everyMs` is made anew when somebody asks, and a
+ * Serves the report of a lake, live, as a page at `/`, as JSON at `/report.json` and for Prometheus at `/metrics`: each look that is older than `everyMs` is made anew when somebody asks, and a
  * catalog file that did not change is not read again. Only GET and HEAD are answered, and only under the names that
  * the server was given, so that no page of another site can reach it.
  * @throws ConfigError `port_taken` where something else listens there.

@@ -4,11 +4,9 @@ import { isoTime } from "./snapshots.js";
 
 /** The snapshots that a lake keeps. */
 export interface KeptSnapshots {
-  readonly oldest: bigint;
   /** When they were committed, as ISO 8601 in UTC. */
   readonly oldestAt: string;
   readonly newestAt: string;
-  readonly count: bigint;
   /** The lake's own option for how long they are kept. */
   readonly expireOlderThan: string | null;
   /** This machine's time. */
@@ -18,7 +16,7 @@ export interface KeptSnapshots {
 export async function keptSnapshots(session: Session, engine: Engine): Promise<KeptSnapshots> {
   // Answers of an external catalog are taken as text: aggregates over one row a snapshot.
   const kept = await session.row<Omit<KeptSnapshots, "expireOlderThan">>(`
-    SELECT min(snapshot_id) AS oldest, count(*) AS count, ${isoTime("min_by(snapshot_time, snapshot_id)")} AS "oldestAt",
+    SELECT ${isoTime("min_by(snapshot_time, snapshot_id)")} AS "oldestAt",
       ${isoTime("max_by(snapshot_time, snapshot_id)")} AS "newestAt", ${isoTime("now()")} AS now
     FROM ${engine.metadataTable("ducklake_snapshot")}`);
   const [option] = await session.rows<{ value: string }>(

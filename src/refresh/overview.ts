@@ -12,9 +12,11 @@ import type {
   ViewStatus,
 } from "../types.js";
 import type { StoredView } from "../view/state.js";
+import { adviceOf } from "./explain-advice.js";
 import { describePlan } from "./explain-plan.js";
 import { graphOf } from "./graph.js";
 import type { RunContext } from "./plan-run.js";
+import { retentionOf } from "./retention.js";
 import { RunTotalsReader } from "./run-totals.js";
 import { statusOfViews } from "./status.js";
 
@@ -50,15 +52,14 @@ export async function overviewOf(
     snapshotAt: kept.newestAt,
     graph: await graphOf(run, views, statuses),
     views: views.map((view, index) => ({
-      ...statusAt(statuses, index),
-      ...definitionOf(view),
+      ...definedAs(view, statusAt(statuses, index)),
       totals: totals.get(view.name) ?? NO_TOTALS,
       recent: records.get(view.name) ?? [],
     })),
     runs: (await reader?.overview(buckets)) ?? noRuns(buckets),
     logs: [...run.logStates.values()].map(logOverview),
     consumers: await consumersOf(run),
-    retention: await retentionOf(run, kept),
+    retention: { ...(await retentionOf(run)), ...(await edgeOf(run, kept)) },
   };
 }
 
@@ -68,9 +69,10 @@ function statusAt(statuses: readonly ViewStatus[], index: number): ViewStatus {
   return status;
 }
 
-function definitionOf({ definition }: StoredView): Pick<ViewOverview, "sql" | "columns" | "primaryKey" | "plan"> {
+function definedAs({ definition }: StoredView, status: ViewStatus): Omit<ViewOverview, "totals" | "recent"> {
   const { sql, columns, primaryKey, plan, layout } = definition;
-  return { sql, columns, primaryKey, plan: plan === null ? null : describePlan(plan, layout) };
+  const tree = plan === null ? null : describePlan(plan, layout);
+  return { ...status, sql, columns, primaryKey, plan: tree, advice: adviceOf(status.reasons, tree) };
 }
 
 function noRuns(bucketCount: number): RunsOverview {
@@ -87,7 +89,11 @@ async function consumersOf(run: RunContext): Promise<ConsumerStatus[]> {
   });
 }
 
-async function retentionOf(run: RunContext, kept: KeptSnapshots): Promise<Overview["retention"]> {
+/** Where each view's oldest cursor stands between the oldest snapshot and now. */
+async function edgeOf(
+  run: RunContext,
+  kept: KeptSnapshots,
+): Promise<Pick<Overview["retention"], "oldestAt" | "expireOlderThan" | "cursors">> {
   const { session, engine, state } = run;
   const oldest = new Map<string, RetainedCursor>();
   for (const { view, source, snapshot } of state.cursors) {
@@ -97,9 +103,7 @@ async function retentionOf(run: RunContext, kept: KeptSnapshots): Promise<Overvi
   const cursors = [...oldest.values()];
   const times = await timesOf(session, engine, [...new Set(cursors.map(({ snapshot }) => snapshot))]);
   return {
-    oldest: kept.oldest,
     oldestAt: kept.oldestAt,
-    snapshots: kept.count,
     expireOlderThan: kept.expireOlderThan,
     cursors: cursors.map((cursor) => ({ ...cursor, at: times.get(cursor.snapshot) ?? null })),
   };

@@ -1,5 +1,6 @@
 /** What in a lake asks for somebody's attention, and what to do about it. */
 import type { ConsumerStatus, Overview, ViewOverview } from "../types.js";
+import { adviceWithRewrite } from "./advice.js";
 import { duration, times } from "./format.js";
 import { costOf, type Health, healthOf } from "./health.js";
 
@@ -29,6 +30,7 @@ export function findingsOf(overview: Overview): Finding[] {
     ...waiting(having("rebuild"), "to be rebuilt", "A new definition is applied; the next refresh goes over to it."),
     ...behind(having("stale")),
     ...expired(overview),
+    ...expiring(overview),
     ...overview.consumers.flatMap(ofConsumer),
     ...overview.views.flatMap(ofColumns),
     ...overview.views.flatMap(ofCost),
@@ -113,6 +115,22 @@ function expired({ retention, views }: Overview): Finding[] {
   ];
 }
 
+/** Snapshots that are still there, and will soon not be. */
+function expiring({ retention }: Overview): Finding[] {
+  const views = retention.needs.filter(
+    ({ kind, snapshot }) => kind === "view" && snapshot === retention.needed?.snapshot,
+  );
+  return retention.warnings
+    .filter(({ code }) => code === "snapshot_expires")
+    .map(({ text }) => ({
+      severity: "warning",
+      views: [...new Set(views.map(({ name }) => name))],
+      title: views.length === 1 ? "needs a snapshot that expires soon" : "need a snapshot that expires soon",
+      text: `${upperFirst(text)}.`,
+      command: "ducklake-ivm refresh",
+    }));
+}
+
 function ofConsumer(consumer: ConsumerStatus): Finding[] {
   const { name, view, reset, held, lagMs } = consumer;
   if (reset) {
@@ -150,7 +168,12 @@ function ofCost(view: ViewOverview): Finding[] {
   const { totals } = view;
   if (view.strategy === "recompute" && view.refresh !== "full" && totals.recompute >= BigInt(HABIT)) {
     const why = view.reasons.find(({ code }) => code !== "columns_added");
-    const text = `${why === undefined ? "It has no incremental rule" : upperFirst(why.text)}. It took ${duration(totals.fullMs ?? 0)} the last time, whatever changed.`;
+    const rewrite = adviceWithRewrite(view.advice)[0]?.rewrite;
+    const text = [
+      `${why === undefined ? "It has no incremental rule" : upperFirst(why.text)}.`,
+      `It took ${duration(totals.fullMs ?? 0)} the last time, whatever changed.`,
+      ...(rewrite === undefined ? [] : [rewrite]),
+    ].join(" ");
     const command = `ducklake-ivm explain ${view.view}`;
     return [{ severity: "note", views: [view.view], title: "is recomputed at every refresh", text, command }];
   }

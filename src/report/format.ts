@@ -73,3 +73,8 @@ export function shorten(text: string, length: number): string {
 export function anchor(kind: string, text: string): string {
   return `${kind}-${[...text].map((letter) => (/[A-Za-z0-9_-]/.test(letter) ? letter : `.${letter.codePointAt(0)?.toString(16)}`)).join("")}`;
 }
+
+/** Column ids such as `"price#12"` are written as the columns' names. */
+export function readable(detail: string): string {
+  return detail.replaceAll(/"((?:[^"]|"")*)#(?:data)?\d+"/g, "$1");
+}

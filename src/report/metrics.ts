@@ -11,16 +11,16 @@ interface Sample {
 const PREFIX = "ducklake_ivm_";
 
 /**
- * Metrics of all views, and of the run that has just ended, for node_exporter's textfile collector: times in seconds
+ * Metrics of all views, and of a run where one has just ended, for Prometheus or node_exporter's textfile collector: times in seconds
  * since 1970, lengths of time in seconds. Counters are sums over the runs that the lake keeps, so they go on from where
  * an earlier process left them. A value that is not known has no line.
  */
-export function renderMetrics(overview: Overview, run: RefreshResult): string {
+export function renderMetrics(overview: Overview, run?: RefreshResult): string {
   return [
     ...viewMetrics(overview),
     ...logMetrics(overview),
     ...lakeMetrics(overview),
-    ...runMetrics(overview, run),
+    ...(run === undefined ? [] : runMetrics(overview, run)),
   ].join("");
 }
 

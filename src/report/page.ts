@@ -44,6 +44,9 @@ function hashOf(text: string): string {
 export function renderPage(overview: Overview, options: PageOptions = {}): string {
   const title = options.title ?? "lake";
   const live = options.everyMs === undefined ? "" : html` data-every="${options.everyMs}"`;
+  const served =
+    options.everyMs !== undefined &&
+    html` The same as data: <a href="report.json">report.json</a>, <a href="metrics">metrics</a>.`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -60,7 +63,7 @@ export function renderPage(overview: Overview, options: PageOptions = {}): strin
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><span class="lake-name">${name(title)}</span><nav aria-label="Sections"><a href="#graph">Graph</a><a href="#runs">Runs</a><a href="#cost">Cost</a><a href="#views">Views</a><a href="#logs">Logs</a><a href="#retention">Retention</a></nav><span class="live" role="status" hidden></span></header>
 ${body(overview)}
-<footer><p class="quiet">Made by ducklake-ivm. Times are in UTC; every number is from the lake's own tables.</p></footer>
+<footer><p class="quiet">Made by ducklake-ivm. Times are in UTC; every number is from the lake's own tables.${served}</p></footer>
 <div class="tip" role="presentation" hidden></div>
 <script>${new Markup(SCRIPT)}</script>
 </body>

@@ -1,12 +1,16 @@
 /** A view's plan as a tree, each part with the rule that keeps it. */
 import type { ExplainNode, ViewOverview } from "../types.js";
-import { shorten } from "./format.js";
+import { adviceWithRewrite } from "./advice.js";
+import { readable, shorten } from "./format.js";
 import { type Html, html } from "./html.js";
 
 const LONGEST_DETAIL = 400;
 
-export function planTree({ plan, reasons, refresh }: ViewOverview): Html {
-  const notes = reasons.map(({ code, text }) => html`<li>${text} <code class="quiet">${code}</code></li>`);
+export function planTree({ plan, reasons, advice, refresh }: ViewOverview): Html {
+  const advised = new Set(adviceWithRewrite(advice).map(({ code }) => code));
+  const notes = reasons
+    .filter(({ code }) => !advised.has(code))
+    .map(({ code, text }) => html`<li>${text} <code class="quiet">${code}</code></li>`);
   const list = notes.length > 0 && html`<ul class="reasons">${notes}</ul>`;
   if (plan === null)
     return html`<p>The whole view is computed at each refresh, and the difference is written.</p>${list}`;
@@ -24,9 +28,4 @@ function branch(node: ExplainNode): Html {
 /** Rules that read all rows, whatever changed. */
 function isDear(strategy: string): boolean {
   return strategy.startsWith("all rows");
-}
-
-/** Column ids such as `"price#12"` are written as the columns' names. */
-function readable(detail: string): string {
-  return detail.replaceAll(/"((?:[^"]|"")*)#(?:data)?\d+"/g, "$1");
 }

@@ -1,5 +1,5 @@
 /** How far back the lake goes, and where the views stand in that. */
-import type { Overview, RetainedCursor } from "../types.js";
+import type { Overview, RetainedCursor, RetentionOverview } from "../types.js";
 import { ago, anchor, count, counted, duration, plainMoment } from "./format.js";
 import { type Html, html, name } from "./html.js";
 import { percent } from "./parts.js";
@@ -9,14 +9,25 @@ const NEAREST = 5;
 const HEIGHT = 34;
 
 export function retentionSection({ retention, takenAt, snapshot }: Overview): Html {
-  const { oldest, oldestAt, snapshots, expireOlderThan, cursors } = retention;
+  const { oldest, oldestAt, snapshots, expireOlderThan, cursors, warnings } = retention;
   const expiry =
     expireOlderThan === null
       ? "Nothing in the lake's options makes it drop them."
       : html`The lake's option <code>expire_older_than</code> is ${expireOlderThan}.`;
-  return html`<p>The lake keeps ${counted(snapshots, "snapshot")}, ${count(oldest)} to ${count(snapshot)}; the oldest is from ${ago(oldestAt, takenAt)}. ${expiry}</p>
+  return html`<p>The lake keeps ${counted(snapshots, "snapshot")}, ${count(oldest)} to ${count(snapshot)}; the oldest is from ${ago(oldestAt, takenAt)}. ${expiry} ${neededText(retention)}</p>
+${warnings.length > 0 && html`<ul class="warnings">${warnings.map(({ code, text }) => html`<li>${text} <code class="quiet">${code}</code></li>`)}</ul>`}
 ${cursors.length > 0 && timeline(cursors, oldestAt, takenAt)}
 ${nearest(cursors, oldestAt)}`;
+}
+
+/** The oldest snapshot that anything reads from the next time, and how long it will last. */
+function neededText({ needed, needs, lastsMs }: RetentionOverview): Html {
+  if (needed === null) return html`${needs.length === 0 && "Nothing needs an old snapshot."}`;
+  const text = html`Snapshot ${count(needed.snapshot)} is the oldest that a view or a log still needs.`;
+  if (lastsMs === null) return text;
+  return lastsMs > 0
+    ? html`${text} The option reaches it in ${duration(lastsMs)}.`
+    : html`${text} The option has reached it: the next <code>CHECKPOINT</code> drops it.`;
 }
 
 function timeline(cursors: readonly RetainedCursor[], oldestAt: string, takenAt: string): Html {

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { ConfigError, IvmError } from "../errors.js";
+import { toJson } from "../json.js";
 import type { Logger } from "../logger.js";
 import type { Overview } from "../types.js";
-import { contentPolicy, renderPage } from "./page.js";
+import { renderMetrics } from "./metrics.js";
+import { contentPolicy, type PageOptions, renderPage } from "./page.js";
 
 /** Where the page's data comes from. */
 export interface LookSource {
@@ -42,12 +44,12 @@ const DEFAULT_EVERY_MS = 5_000;
 /** A lake that did not change is looked at all the same, now and then, for the ages on the page. */
 const LONGEST_MS = 60_000;
 
-/** Serves the page of a lake that changes. @throws ConfigError `port_taken`. */
+/** Serves the report of a lake that changes, as a page, as JSON and as metrics. @throws ConfigError `port_taken`. */
 export async function serve(source: LookSource, options: ServeOptions): Promise<ReportServer> {
   const host = options.host ?? "127.0.0.1";
-  const page = new LivePage(source, options);
+  const report = new LiveReport(source, options);
   const server = createServer((request, response) => {
-    answer(request, response, page, options).catch((error: unknown) => {
+    answer(request, response, report, options).catch((error: unknown) => {
       options.logger?.warn("an answer failed", { reason: error instanceof Error ? error.message : String(error) });
       response.destroy();
     });
@@ -77,14 +79,41 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   }
 }
 
-/** The page as it was made last. One look at a time; whoever asks meanwhile gets its answer. */
-class LivePage {
-  private shown: { readonly html: string; readonly tag: string } | undefined;
+interface Content {
+  readonly type: string;
+  readonly render: (overview: Overview, page: PageOptions) => string;
+  /** What an old answer is worth while the lake can't be looked at: a page says so, a number can't. */
+  readonly outlivesLake: boolean;
+}
+
+/** What is served, by its path: the page, its data, and what Prometheus scrapes. */
+const CONTENTS: Readonly<Record<string, Content>> = {
+  "/": { type: "text/html; charset=utf-8", render: renderPage, outlivesLake: true },
+  "/report.json": {
+    type: "application/json; charset=utf-8",
+    render: (overview) => `${JSON.stringify(toJson(overview))}\n`,
+    outlivesLake: true,
+  },
+  "/metrics": {
+    type: "text/plain; version=0.0.4; charset=utf-8",
+    render: (overview) => renderMetrics(overview),
+    outlivesLake: false,
+  },
+};
+
+interface Rendered {
+  readonly text: string;
+  readonly tag: string;
+}
+
+/** The newest look at the lake. One at a time; whoever asks meanwhile gets its answer. */
+class LiveReport {
+  private shown: { readonly overview: Overview; readonly rendered: Map<Content, Rendered> } | undefined;
   private stamp: string | null = null;
   private shownAt = Number.NEGATIVE_INFINITY;
   private lookedAt = Number.NEGATIVE_INFINITY;
   private looking: Promise<void> | undefined;
-  /** Why the newest look failed; the page then stays as it was. */
+  /** Why the newest look failed; what it shows then stays as it was. */
   problem: IvmError | undefined;
 
   constructor(
@@ -97,15 +126,20 @@ class LivePage {
   }
 
   /** @throws IvmError where there is nothing to show yet. */
-  async current(): Promise<{ readonly html: string; readonly tag: string }> {
+  async current(content: Content): Promise<Rendered> {
     if (performance.now() - this.lookedAt >= this.everyMs) {
       this.looking ??= this.look().finally(() => {
         this.looking = undefined;
       });
     }
     await this.looking;
-    if (this.shown !== undefined) return this.shown;
-    throw this.problem ?? new TypeError("a look gives a page or a problem");
+    if (this.shown === undefined || (this.problem !== undefined && !content.outlivesLake)) {
+      throw this.problem ?? new TypeError("a look gives an overview or a problem");
+    }
+    const { overview, rendered } = this.shown;
+    const known = rendered.get(content) ?? this.render(overview, content);
+    rendered.set(content, known);
+    return known;
   }
 
   private async look(): Promise<void> {
@@ -113,7 +147,10 @@ class LivePage {
       const stamp = await this.source.stamp();
       const young = performance.now() - this.shownAt < LONGEST_MS;
       const same = stamp !== null && stamp === this.stamp && this.problem === undefined;
-      if (!(same && young)) this.show(await this.source.look());
+      if (!(same && young)) {
+        this.shown = { overview: await this.source.look(), rendered: new Map() };
+        this.shownAt = performance.now();
+      }
       this.stamp = stamp;
       this.problem = undefined;
     } catch (error) {
@@ -125,18 +162,17 @@ class LivePage {
     }
   }
 
-  private show(overview: Overview): void {
+  private render(overview: Overview, { render }: Content): Rendered {
     const { title } = this.options;
-    const html = renderPage(overview, { everyMs: this.everyMs, ...(title === undefined ? {} : { title }) });
-    this.shownAt = performance.now();
-    this.shown = { html, tag: `"${createHash("sha256").update(html).digest("base64url")}"` };
+    const text = render(overview, { everyMs: this.everyMs, ...(title === undefined ? {} : { title }) });
+    return { text, tag: `"${createHash("sha256").update(text).digest("base64url")}"` };
   }
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  page: LivePage,
+  report: LiveReport,
   options: ServeOptions,
 ): Promise<void> {
   if (!isKnownHost(request.headers.host, options)) {
@@ -147,19 +183,20 @@ async function answer(
     return plain(response, 405, "This server only shows.\n");
   }
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
-  if (pathname !== "/") return plain(response, 404, "There is one page here: /\n");
+  const content = Object.hasOwn(CONTENTS, pathname) ? CONTENTS[pathname] : undefined;
+  if (content === undefined) return plain(response, 404, `There is ${Object.keys(CONTENTS).join(", ")} here.\n`);
   try {
-    const { html, tag } = await page.current();
+    const { text, tag } = await report.current(content);
     // A name of the user's own could be in a message: the header has the code only.
-    if (page.problem !== undefined) response.setHeader("x-lake-problem", page.problem.code);
-    for (const [name, value] of Object.entries(headers(page.everyMs))) response.setHeader(name, value);
+    if (report.problem !== undefined) response.setHeader("x-lake-problem", report.problem.code);
+    for (const [name, value] of Object.entries(headers(report.everyMs))) response.setHeader(name, value);
     response.setHeader("etag", tag);
     if (request.headers["if-none-match"] === tag) {
       response.writeHead(304).end();
       return;
     }
-    response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
-    response.end(request.method === "HEAD" ? undefined : html);
+    response.writeHead(200, { "content-type": content.type });
+    response.end(request.method === "HEAD" ? undefined : text);
   } catch (error) {
     if (!(error instanceof IvmError)) throw error;
     plain(response, 503, `${error.message}\n${error.hint ?? ""}\n`);

@@ -172,6 +172,9 @@ details.view > summary:hover { background: linear-gradient(90deg, transparent, v
 .detail { display: block; color: var(--ink-2); font-size: 12px; line-height: 1.45; overflow-wrap: anywhere; }
 .reasons { margin-bottom: 10px; } .reasons li { padding: 6px 12px; margin-top: 6px; background: var(--full-soft); border-radius: 6px; font-size: 14px; }
 .reasons .quiet { color: var(--ink-2); }
+.advice li { padding: 10px 0; border-top: 1px solid var(--line); font-size: 14px; overflow-wrap: anywhere; }
+.advice li:first-child { border-top: 0; padding-top: 0; } .advice p { max-width: 88ch; } .advice .rewrite { margin-top: 4px; color: var(--ink); } .advice strong { font-weight: 560; }
+.warnings { margin-top: 10px; } .warnings li { padding: 2px 12px; margin-top: 6px; border-left: 3px solid var(--full); font-size: 14px; } .warnings .quiet { color: var(--ink-2); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13px; }
 th { text-align: left; font-weight: 500; color: var(--ink-3); white-space: nowrap; }

@@ -1,5 +1,6 @@
 /** Each view with all that is known of it, folded up to one line. */
 import type { Overview, RetainedCursor, RunRecord, ViewOverview } from "../types.js";
+import { adviceSection } from "./advice.js";
 import { costOverTime } from "./costs.js";
 import { ago, anchor, count, counted, duration } from "./format.js";
 import { type Health, healthOf, OUTCOME_WORDS, outcomeOf } from "./health.js";
@@ -26,6 +27,7 @@ function viewDetails(view: ViewOverview, overview: Overview): Html {
 <section><h3>Sources</h3>${sourcesTable(view, overview)}</section></div>
 <div><section><h3>What refreshes took</h3>${costOverTime(view)}</section>
 <section><h3>Newest runs</h3>${runsTable(view, overview.takenAt)}</section></div>
+${adviceSection(view)}
 <section class="wide"><h3>Definition</h3>${definition(view)}</section>
 </div></details>`;
 }

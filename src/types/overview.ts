@@ -1,10 +1,11 @@
 /** What `overview` takes and gives: all that a report tells. */
 
 import type { CallOptions } from "./call.js";
-import type { ExplainNode } from "./explain.js";
+import type { ExplainAdvice, ExplainNode } from "./explain.js";
 import type { LakeGraph } from "./graph.js";
 import type { RunRecord } from "./history.js";
 import type { ConsumerStatus } from "./log.js";
+import type { RetentionResult } from "./maintain.js";
 import type { Strategy } from "./refresh.js";
 import type { ViewStatus } from "./status.js";
 
@@ -41,6 +42,8 @@ export interface ViewOverview extends ViewStatus {
   readonly primaryKey: readonly string[];
   /** Null where the query has no plan, and `reasons` say why. */
   readonly plan: ExplainNode | null;
+  /** Why parts of it are recomputed or read all their rows, and how to write them instead. */
+  readonly advice: readonly ExplainAdvice[];
   readonly totals: RunTotals;
   /** The newest runs that changed the view or failed, newest first. */
   readonly recent: readonly RunRecord[];
@@ -134,12 +137,10 @@ export interface LogSegment {
   readonly bytes: bigint;
 }
 
-/** How far back the lake goes, and where the views stand in that. */
-export interface RetentionOverview {
-  /** The oldest snapshot that the lake keeps, when it was committed, and how many it keeps. */
-  readonly oldest: bigint;
+/** How far back the lake goes, what needs it to, and where the views stand in that. */
+export interface RetentionOverview extends RetentionResult {
+  /** When the oldest snapshot was committed that the lake keeps. */
   readonly oldestAt: string;
-  readonly snapshots: bigint;
   /** The lake's own option for how long snapshots are kept; null where it is not set. */
   readonly expireOlderThan: string | null;
   readonly cursors: readonly RetainedCursor[];

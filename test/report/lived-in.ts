@@ -29,7 +29,10 @@ export async function livedInOverview(): Promise<Overview> {
       sql: `SELECT id, '</code></script><script>window.hacked = 1</script>' AS "<b>&amp;" FROM orders WHERE customer = 1`,
     },
     { name: "refunded", sql: "SELECT count(*) AS n FROM refunds", refresh: "incremental" },
-    { name: "places", sql: "SELECT row_number() OVER (ORDER BY id) AS place, name FROM customers" },
+    {
+      name: "places",
+      sql: "SELECT * FROM (SELECT row_number() OVER (ORDER BY id) AS place, name FROM customers) WHERE place < 30",
+    },
   ]);
   await lake.refresh();
   await lake.addConsumer(`mirror "${HOSTILE}"`, "spent", "end");
@@ -41,6 +44,7 @@ export async function livedInOverview(): Promise<Overview> {
   await lake.refresh();
   await lake.refresh();
   await open.rows("INSERT INTO orders VALUES (9999, 1, 1)");
+  await open.rows("CALL lake.set_option('expire_older_than', '100 milliseconds')");
   await lake.define([{ name: "never", sql: "SELECT max(id) AS newest FROM orders" }]);
   return lake.overview();
 }

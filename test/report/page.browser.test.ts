@@ -89,6 +89,25 @@ test("what it shows is what the lake says", async () => {
   await page.close();
 });
 
+test("it says what to write differently, and what the lake will soon have forgotten", async () => {
+  const { page } = await open({ width: 1280, scheme: "light" });
+  await openAll(page);
+  const advised = overview.views.filter(({ advice }) => advice.some(({ rewrite }) => rewrite !== null));
+  expect(advised.map(({ view }) => view)).toContain("places");
+  expect(await page.locator(".advice").count()).toBe(advised.length);
+  const [advice] = advised.find(({ view }) => view === "places")?.advice ?? [];
+  expect(advice).toMatchObject({ code: "window_whole" });
+  const [told] = await texts(page, "#view-places .advice li");
+  for (const part of [advice?.why, advice?.rewrite, advice?.page, "window"]) expect(told).toContain(part);
+
+  const { needed, warnings } = overview.retention;
+  expect(warnings).toMatchObject([{ code: "snapshot_expires" }]);
+  expect(await texts(page, "#retention .warnings li")).toEqual(warnings.map(({ text, code }) => `${text} ${code}`));
+  expect((await texts(page, "#retention p")).join()).toContain(`Snapshot ${needed?.snapshot} is the oldest`);
+  expect((await texts(page, ".findings .title")).join()).toMatch(/needs? a snapshot that expires soon/);
+  await page.close();
+});
+
 test("names and SQL that are markup are text", async () => {
   const { page, complaints } = await open({ width: 1280, scheme: "light" });
   await openAll(page);

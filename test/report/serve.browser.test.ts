@@ -1,10 +1,12 @@
+import { rename } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LakeConfig, open, serveReport } from "../../src/index.js";
+import { type LakeConfig, open, renderMetrics, serveReport } from "../../src/index.js";
+import { toJson } from "../../src/json.js";
 import { BINARY, processOptions } from "../cli/command.js";
 import { ORDERS, project, sql, VIEWS } from "../cli/lake.js";
 import { tempLake } from "../setup/lake.js";
@@ -101,6 +103,45 @@ test("only GET and HEAD are answered, under known names, and a lake that did not
   ).toEqual(before);
   connection.closeSync();
   await lake.close();
+});
+
+test("the same is there as JSON and for Prometheus, read-only, and metrics are never old ones", async () => {
+  await using place = await tempLake();
+  const { lake, connection } = await withTable(place.config);
+  await using server = await serveReport(place.config, { port: 0, everyMs: 1 });
+  const overview = await lake.overview();
+  const json = await ask(`${server.url}report.json`);
+  expect(json).toMatchObject({ status: 200, headers: { "content-type": "application/json; charset=utf-8" } });
+  const timeless = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value, (name, inner) => (/^(taken_at|age_ms)$/.test(name) ? "" : inner)));
+  expect(timeless(JSON.parse(json.text))).toEqual(timeless(toJson(overview)));
+  const metrics = await ask(`${server.url}metrics`);
+  expect(metrics).toMatchObject({ status: 200, text: renderMetrics(overview) });
+  expect(metrics.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(metrics.text).toContain('ducklake_ivm_view_rows{view="counted"} 1\n');
+  for (const path of ["report.json", "metrics"]) {
+    const url = server.url + path;
+    expect(await ask(url, { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
+    expect(await ask(url, { method: "POST" })).toMatchObject({ status: 405 });
+    expect(await ask(url, { headers: { host: "evil.example" } })).toMatchObject({ status: 421 });
+  }
+  const { etag } = metrics.headers;
+  expect(await ask(`${server.url}metrics`, { headers: { "if-none-match": String(etag) } })).toMatchObject({
+    status: 304,
+  });
+  expect(await ask(`${server.url}metrics/`)).toMatchObject({ status: 404 });
+
+  await connection.run("INSERT INTO t VALUES (11)");
+  expect((await ask(`${server.url}metrics`)).text).toContain('ducklake_ivm_view_up_to_date{view="counted"} 0\n');
+  connection.closeSync();
+  await lake.close();
+  await rename(place.config.catalog, `${place.config.catalog}.away`);
+  await delay(10);
+  expect(await ask(`${server.url}metrics`)).toMatchObject({ status: 503 });
+  for (const path of ["", "report.json"]) {
+    const old = await ask(server.url + path);
+    expect(old, path).toMatchObject({ status: 200, headers: { "x-lake-problem": "catalog_unreachable" } });
+  }
 });
 
 test("a lake that is not there is told, and is not made", async () => {
