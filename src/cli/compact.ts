@@ -4,6 +4,7 @@ import type { CompactResult, SweepResult } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
 import { dryRunOption } from "./options.js";
+import { progressListener } from "./progress-events.js";
 import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 import type { Style } from "./style.js";
 
@@ -18,7 +19,12 @@ export function registerCompact(program: Command, context: CliContext): void {
       context.run(command, async (session): Promise<Outcome> => {
         const result = await withLake(session, async (lake) => {
           const chosen = await chosenViews(lake, views, options);
-          return lake.compact({ signal: session.stopSignal(), ...(chosen === undefined ? {} : { views: chosen }) });
+          const onProgress = progressListener(await session.progress(), "compact");
+          return lake.compact({
+            signal: session.stopSignal(),
+            onProgress,
+            ...(chosen === undefined ? {} : { views: chosen }),
+          });
         });
         return { json: result, lines: await compactLines(result, session.style) };
       }),

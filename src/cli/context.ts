@@ -4,6 +4,8 @@ import type { Writable } from "node:stream";
 import type { Command } from "commander";
 import type { Logger } from "../logger.js";
 import type { LakeConfig } from "../types.js";
+import type { LogFormat } from "./log.js";
+import type { Progress } from "./progress.js";
 import type { Style } from "./style.js";
 
 export type OutputFormat = "text" | "json";
@@ -17,6 +19,7 @@ export interface GlobalOptions {
   readonly projectDir: string;
   readonly output: RowFormat;
   readonly debug?: boolean;
+  readonly logFormat: LogFormat;
   /** In milliseconds. */
   readonly retryFor?: number;
 }
@@ -48,6 +51,8 @@ export interface Session {
    * that takes too long; all others are ended on the spot, which is safe because whatever they write is one transaction.
    */
   stopSignal(): AbortSignal;
+  /** For work that may take long. What it shows goes when the command tells its outcome. */
+  progress(): Promise<Progress>;
   /** Does this once the command has told its outcome or its error. What fails in it is a warning. */
   atEnd(work: (end: CommandEnd) => Promise<void>): void;
 }

@@ -2,6 +2,7 @@
 import { CommanderError } from "commander";
 import { type ErrorSubject, IngestError, IvmError, type Sample } from "../errors.js";
 import { formatPlace, type Problem, ProjectError } from "../project/problems.js";
+import type { LogEntry } from "./log.js";
 import type { Style } from "./style.js";
 
 export interface Failure {
@@ -33,6 +34,11 @@ export function toFailure(error: unknown, { debug, redact }: FailureOptions): Fa
     hint: failure.hint === null ? null : redact(failure.hint),
     ...(debug ? { stack: redact(stackOf(error)) } : {}),
   };
+}
+
+/** The entry in a log of JSON lines. */
+export function failureEntry({ code, message, hint, retryable, stack }: Failure): LogEntry {
+  return { level: "error", message, fields: { code, hint, retryable, stack } };
 }
 
 /** The lines for a person. */

@@ -2,12 +2,14 @@
 import type { Command } from "commander";
 import { ConfigError, InterruptedError } from "../errors.js";
 import { toJson } from "../json.js";
-import type { LogFields, Logger } from "../logger.js";
+import type { Logger } from "../logger.js";
 import type { CliContext, CommandEnd, GlobalOptions, Outcome, OutputFormat, RowFormat, Session } from "./context.js";
 import { EXIT, exitCodeOf } from "./exit.js";
-import { failureLines, toFailure } from "./failure.js";
+import { failureEntry, failureLines, toFailure } from "./failure.js";
+import { type LogEntry, type LogFormat, logLine } from "./log.js";
+import { ProgressDisplay } from "./progress.js";
 import { createRedactor } from "./redact.js";
-import { type Style, styleFor } from "./style.js";
+import { isTerminal, type Style, styleFor } from "./style.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -17,6 +19,8 @@ const STOP_WITHIN_MS = 10_000;
 export class Frame implements CliContext {
   readonly #process: NodeJS.Process;
   readonly #redact: (text: string) => string;
+  #logFormat: LogFormat = "text";
+  #progress: ProgressDisplay | undefined;
 
   constructor(process: NodeJS.Process) {
     this.#process = process;
@@ -31,6 +35,7 @@ export class Frame implements CliContext {
 
   async run(command: Command, work: (session: Session) => Promise<Outcome>): Promise<void> {
     const options = command.optsWithGlobals<GlobalOptions>();
+    this.#logFormat = options.logFormat;
     const stop = new AbortController();
     let stopsInOrder = false;
     let atEnd: (end: CommandEnd) => Promise<void> = async () => undefined;
@@ -49,7 +54,8 @@ export class Frame implements CliContext {
       logger: this.#logger(options.debug === true),
       words: this.#process.argv.slice(2),
       redact: this.#redact,
-      say: (line) => this.#write(output === "json" ? this.#process.stderr : this.#process.stdout, line),
+      say: (line) => this.#say(line, output),
+      progress: () => this.#startProgress(options.debug === true),
       stopSignal: () => {
         stopsInOrder = true;
         return stop.signal;
@@ -67,7 +73,7 @@ export class Frame implements CliContext {
         stopAtOnce();
         return;
       }
-      this.#write(this.#process.stderr, "Stopping in order; a second signal stops at once.");
+      this.#log({ level: "warn", message: "Stopping in order; a second signal stops at once." });
       stop.abort(interrupted());
       deadline = setTimeout(stopAtOnce, STOP_WITHIN_MS);
     };
@@ -95,10 +101,16 @@ export class Frame implements CliContext {
   }
 
   /** Tells an error and sets the exit code. */
-  fail(error: unknown, options: { readonly output: RowFormat; readonly debug?: boolean }): CommandEnd {
+  fail(error: unknown, options: Pick<GlobalOptions, "output" | "logFormat" | "debug">): CommandEnd {
+    this.#logFormat = options.logFormat;
+    this.#endProgress();
     const failure = toFailure(error, { debug: options.debug === true, redact: this.#redact });
-    for (const line of failureLines(failure, styleFor(this.#process.stderr, this.#process.env))) {
-      this.#write(this.#process.stderr, line);
+    if (options.logFormat === "json") {
+      this.#log(failureEntry(failure));
+    } else {
+      for (const line of failureLines(failure, styleFor(this.#process.stderr, this.#process.env))) {
+        this.#write(this.#process.stderr, line);
+      }
     }
     if (options.output === "json") {
       this.#write(this.#process.stdout, JSON.stringify(toJson({ error: failure })));
@@ -107,11 +119,12 @@ export class Frame implements CliContext {
   }
 
   #finish(outcome: Outcome, output: OutputFormat, tellsJson: boolean, wasStopped: boolean): CommandEnd {
+    this.#endProgress();
     if (tellsJson) {
       this.#write(this.#process.stdout, JSON.stringify(toJson(outcome.json)));
     } else {
       for (const line of outcome.lines ?? []) {
-        this.#write(output === "text" ? this.#process.stdout : this.#process.stderr, line);
+        this.#say(line, output);
       }
     }
     const interrupted = wasStopped && outcome.runsUntilStopped !== true;
@@ -135,11 +148,37 @@ export class Frame implements CliContext {
   }
 
   #logger(debug: boolean): Logger {
-    const log = (message: string, fields: LogFields = {}): void => {
-      const facts = Object.entries(fields).map(([name, value]) => ` ${name}=${value}`);
-      this.#write(this.#process.stderr, this.#redact(message + facts.join("")));
+    const log =
+      (level: LogEntry["level"]): Logger["info"] =>
+      (message, fields = {}) =>
+        this.#log({ level, message, fields });
+    return { debug: debug ? log("debug") : () => undefined, info: log("info"), warn: log("warn") };
+  }
+
+  #log(entry: LogEntry): void {
+    this.#write(this.#process.stderr, logLine(entry, this.#logFormat, this.#redact));
+  }
+
+  /** A line for a person: where stdout is for rows or JSON, it is one of the log. */
+  #say(line: string, output: OutputFormat): void {
+    if (output === "text") this.#write(this.#process.stdout, line);
+    else if (this.#logFormat === "text") this.#write(this.#process.stderr, line);
+    else if (line !== "") this.#log({ level: "info", message: line });
+  }
+
+  async #startProgress(debug: boolean): Promise<ProgressDisplay> {
+    const { stderr, env } = this.#process;
+    const log = (entry: LogEntry): void => {
+      if (entry.level !== "debug" || debug) this.#log(entry);
     };
-    return { debug: debug ? log : () => undefined, info: log, warn: log };
+    const onTerminal = this.#logFormat === "text" && isTerminal(stderr, env);
+    this.#progress = await ProgressDisplay.start({ stream: stderr, format: this.#logFormat, log }, onTerminal);
+    return this.#progress;
+  }
+
+  #endProgress(): void {
+    this.#progress?.pause();
+    this.#progress = undefined;
   }
 
   #style(output: OutputFormat): Style {
@@ -147,7 +186,9 @@ export class Frame implements CliContext {
   }
 
   #write(stream: NodeJS.WriteStream, line: string): void {
+    const wasShown = this.#progress?.pause() === true;
     stream.write(`${line}\n`);
+    if (wasShown) this.#progress?.resume();
   }
 }
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The binary. */
 import { CommanderError } from "commander";
-import type { OutputFormat } from "./context.js";
 import { EXIT } from "./exit.js";
 import { Frame } from "./frame.js";
 import { createProgram } from "./program.js";
@@ -16,14 +15,15 @@ try {
     // Help or the version was asked for, and printed.
     process.exitCode = EXIT.ok;
   } else {
-    frame.fail(error, { output: wantedOutput(words), debug: words.includes("--debug") });
+    frame.fail(error, {
+      output: isAsked("--output") ? "json" : "text",
+      logFormat: isAsked("--log-format") ? "json" : "text",
+      debug: words.includes("--debug"),
+    });
   }
 }
 
-/** The output asked for in words that the parser refused. */
-function wantedOutput(words: readonly string[]): OutputFormat {
-  const isJson = words.some(
-    (word, index) => word === "--output=json" || (word === "json" && words[index - 1] === "--output"),
-  );
-  return isJson ? "json" : "text";
+/** Whether words that the parser refused ask for JSON by this option. */
+function isAsked(option: string): boolean {
+  return words.some((word, index) => word === `${option}=json` || (word === "json" && words[index - 1] === option));
 }

@@ -16,6 +16,7 @@ import { registerHistory } from "./history.js";
 import { registerImport } from "./import.js";
 import { registerInit } from "./init.js";
 import { registerList } from "./list.js";
+import { LOG_FORMATS } from "./log.js";
 import { registerMaintain, registerRetention } from "./maintain.js";
 import { registerMerge } from "./merge.js";
 import { periodOption } from "./options.js";
@@ -58,7 +59,12 @@ export function createProgram(context: CliContext): Command {
     .addOption(
       periodOption("--retry-for <time>", "how long to wait for other writers, such as 2m, before exit code 75"),
     )
-    .option("--debug", "print stack traces of errors")
+    .addOption(
+      new Option("--log-format <format>", "how stderr tells what goes on: text, or json with one object a line")
+        .choices(LOG_FORMATS)
+        .default("text"),
+    )
+    .option("--debug", "print stack traces of errors, and what the library does")
     .helpOption("--help", "print help")
     .helpCommand("help [command]", "print help for a command")
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })

@@ -14,6 +14,7 @@ import {
   requireIncrementalOption,
   toSnapshotOption,
 } from "./options.js";
+import { progressListener } from "./progress-events.js";
 import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 
 interface CommandOptions extends SelectionOptions {
@@ -78,6 +79,7 @@ async function run(session: Session, views: readonly string[], options: CommandO
       ...rest,
       ...(chosen === undefined ? {} : { views: chosen }),
       ...(ifOlderThan === undefined ? {} : { ifOlderThanMs: ifOlderThan }),
+      onProgress: progressListener(await session.progress(), "refresh"),
       signal: session.stopSignal(),
     });
   };

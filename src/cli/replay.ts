@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { ReplayOptions, ReplayResult } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
+import { progressListener } from "./progress-events.js";
 
 type CommandOptions = Omit<ReplayOptions, "view">;
 
@@ -25,7 +26,9 @@ export function registerReplay(program: Command, context: CliContext): void {
     .action((view: string | undefined, options: CommandOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
         const request = view === undefined ? options : { ...options, view };
-        const result = await withLake(session, (lake) => lake.replay({ ...request, signal: session.stopSignal() }));
+        const onProgress = progressListener(await session.progress(), "replay");
+        const call = { signal: session.stopSignal(), onProgress };
+        const result = await withLake(session, (lake) => lake.replay({ ...request, ...call }));
         return { json: result, lines: [await resultLine(result)] };
       }),
     );

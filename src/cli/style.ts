@@ -9,11 +9,20 @@ export interface Style {
   yellow(text: string): string;
 }
 
-/** The styles for a stream, honouring NO_COLOR. */
+/** The styles for a stream: on a terminal, or where FORCE_COLOR is set; never where NO_COLOR is. */
 export function styleFor(
   stream: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,
 ): Style {
-  const wanted = stream.isTTY === true && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
-  return picocolors.createColors(wanted);
+  const isForced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
+  const isWanted = isForced || (isTerminal(stream, env) && env.FORCE_COLOR === undefined);
+  return picocolors.createColors(isWanted && (env.NO_COLOR ?? "") === "");
+}
+
+/** True for a terminal that can move its cursor. */
+export function isTerminal(
+  stream: { readonly isTTY?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return stream.isTTY === true && env.TERM !== "dumb";
 }

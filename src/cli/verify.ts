@@ -4,6 +4,7 @@ import type { VerifyResult } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { EXIT } from "./exit.js";
 import { withLake } from "./lake.js";
+import { progressListener } from "./progress-events.js";
 import { addSelection, chosenViews, type SelectionOptions } from "./selection.js";
 import type { Style } from "./style.js";
 
@@ -18,7 +19,12 @@ export function registerVerify(program: Command, context: CliContext): void {
       context.run(command, async (session): Promise<Outcome> => {
         const results = await withLake(session, async (lake) => {
           const chosen = await chosenViews(lake, views, options);
-          return lake.verify({ signal: session.stopSignal(), ...(chosen === undefined ? {} : { views: chosen }) });
+          const onProgress = progressListener(await session.progress(), "verify");
+          return lake.verify({
+            signal: session.stopSignal(),
+            onProgress,
+            ...(chosen === undefined ? {} : { views: chosen }),
+          });
         });
         const ok = results.every((result) => result.ok);
         return {

@@ -157,5 +157,9 @@ describe("colours", () => {
     expect(styleFor({ isTTY: true }, { NO_COLOR: "1" }).red("x")).toBe("x");
     expect(styleFor({ isTTY: true }, { TERM: "dumb" }).red("x")).toBe("x");
     expect(styleFor({ isTTY: false }, {}).red("x")).toBe("x");
+    expect(styleFor({ isTTY: false }, { FORCE_COLOR: "1" }).red("x")).toBe(coloured);
+    expect(styleFor({ isTTY: false }, { FORCE_COLOR: "" }).red("x")).toBe(coloured);
+    expect(styleFor({ isTTY: true }, { FORCE_COLOR: "0" }).red("x")).toBe("x");
+    expect(styleFor({ isTTY: true }, { FORCE_COLOR: "1", NO_COLOR: "1" }).red("x")).toBe("x");
   });
 });

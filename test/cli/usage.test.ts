@@ -47,7 +47,7 @@ describe("help and version", () => {
     const { stderr } = await execa(process.execPath, ["--import", tracer, BINARY, "--help"], processOptions({}));
     const loaded = stderr.split("\n");
     expect(loaded).toContain("commander");
-    const heavy = loaded.filter((name) => /duckdb|^@aws-sdk|^zod|^yaml|^cli-table3/.test(name));
+    const heavy = loaded.filter((name) => /duckdb|^@aws-sdk|^zod|^yaml|^cli-table3|^cli-progress/.test(name));
     expect(heavy).toEqual([]);
   });
 });
