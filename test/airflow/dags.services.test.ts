@@ -51,7 +51,7 @@ const SUCCESS = Object.fromEntries(
   ["pin_snapshot", "compare_plan", ...Object.keys(VIEWS)].map((id) => [id, "success"]),
 );
 
-test("a DAG run brings all views to one snapshot; a retry follows exit 75; a failing view stops only what reads it", async () => {
+test("a DAG run brings all views to one snapshot, a retry follows exit 75, a failing view stops only what reads it, and where nothing changed all is skipped", async () => {
   await using project = await start();
   const airflow = await Airflow.start(project, { command: await conflictOnce(project) });
   await writePlan(project, airflow);
@@ -64,8 +64,8 @@ test("a DAG run brings all views to one snapshot; a retry follows exit 75; a fai
   const changed = ["joined", "keyed", "over_keyed", "over_quiet", "sums", "totals"];
   expect(first.events.map(([uri]) => uri)).toEqual(changed.map((view) => `ducklake://shop/${view}`));
   // One snapshot, and the views are those of it.
-  const [horizon, ...others] = new Set(first.events.map(([, { snapshot }]) => snapshot));
-  expect(others).toEqual([]);
+  const [horizon, ...more] = new Set(first.events.map(([, { snapshot }]) => snapshot));
+  expect(more).toEqual([]);
   expect(await project.differences(BigInt(horizon ?? -1))).toEqual([]);
 
   // Two rows of one key.
@@ -82,6 +82,8 @@ test("a DAG run brings all views to one snapshot; a retry follows exit 75; a fai
   // Another try would fail as well.
   expect(second.tasks["keyed"]?.tries).toBe(1);
   expect(second.log).toMatch(/ducklake-ivm refresh ended with exit code 1: View keyed: /);
+  const others = ["joined", "over_quiet", "sums", "totals"];
+  expect(second.events.map(([uri]) => uri)).toEqual(others.map((view) => `ducklake://shop/${view}`));
 
   // Put right, the next run catches up.
   await project.sql("DELETE FROM b WHERE k = 1 AND w = 2");
@@ -93,8 +95,19 @@ test("a DAG run brings all views to one snapshot; a retry follows exit 75; a fai
     keyed: "skipped",
     over_keyed: "skipped",
   });
+
+  const fourth = await airflow.test();
+  expect(fourth.exitCode, fourth.log).toBe(0);
+  const skipped = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, "skipped"]));
+  expect(states(fourth), fourth.log).toEqual({ ...SUCCESS, ...skipped });
+  expect(fourth.events).toEqual([]);
+
   const secrets = [project.env["PGPASSWORD"], project.env["AWS_SECRET_ACCESS_KEY"]];
-  const said = [first.log, second.log, third.log, await airflow.taskLogs()].join("\n");
+  const said = [first, second, third, fourth]
+    .map(({ log }) => log)
+    .concat(await airflow.taskLogs())
+    .join("\n");
+  expect(said).toContain("No row of joined changed.");
   for (const secret of secrets) {
     expect(secret).toBeTruthy();
     expect(said).not.toContain(secret);
