@@ -67,6 +67,7 @@ test("password and keys are nowhere but where they were put", async () => {
   rows.push(await project.sql(`SELECT content FROM read_text('s3://${s3.bucket}/secrets-test-logs/**/manifest.json')`));
   const written = JSON.stringify(rows) + (await textOf(project.cwd));
   expect(written).toMatch(/refresh sums/);
+  expect(written).toContain("ducklake-ivm/schemas/run-results.v1.json");
   for (const secret of secrets) {
     expect(secret.length).toBeGreaterThan(7);
     expect(printed.join("\n").includes(secret), "in what was printed").toBe(false);
