@@ -135,7 +135,10 @@ export const DATA_KEYS: ReadonlySet<string> = new Set([
 interface SnapshotChanges {
   readonly id: bigint;
   readonly byTable: Map<bigint, Set<string>>;
+  /** The view whose refresh made it; null for any other commit. */
+  readonly view: string | null;
   tablesChanged: boolean;
+  viewsChanged: boolean;
 }
 
 /** Change keys that only take rows away. A flush of inlined deletes, which changes nothing, says the first as well. */
@@ -171,11 +174,33 @@ export class ChangeHistory {
     return this.snapshots.some((candidate) => candidate.id === snapshot);
   }
 
+  /** The view whose refresh made a snapshot; undefined for any other commit, and where it is not known. */
+  refreshedView(snapshot: bigint): string | undefined {
+    return this.snapshots.find((candidate) => candidate.id === snapshot)?.view ?? undefined;
+  }
+
+  /** True where a commit after `from` that refreshed no view did more than change rows of the known tables. */
+  othersTouched(from: bigint, known: ReadonlySet<bigint>): boolean {
+    return this.snapshots.some(
+      ({ id, view, byTable, tablesChanged, viewsChanged }) =>
+        id > from &&
+        view === null &&
+        (tablesChanged ||
+          viewsChanged ||
+          [...byTable].some(([table, keys]) => !known.has(table) && [...keys].some((key) => DATA_KEYS.has(key)))),
+    );
+  }
+
+  /** True where a commit after `from` that was no refresh of the view changed rows of one of the tables. */
+  changedByOthers(view: string, tables: ReadonlySet<bigint>, from: bigint): boolean {
+    return this.snapshots.some(
+      (snapshot) => snapshot.id > from && snapshot.view !== view && changesRows(snapshot, tables),
+    );
+  }
+
   /** The first snapshot after `from` that changed rows of one of the tables; undefined where none is known. */
   firstChange(from: bigint, tables: ReadonlySet<bigint>): bigint | undefined {
-    const changes = ({ byTable }: SnapshotChanges): boolean =>
-      [...byTable].some(([table, keys]) => tables.has(table) && [...keys].some((key) => DATA_KEYS.has(key)));
-    return this.snapshots.find((snapshot) => snapshot.id > from && changes(snapshot))?.id;
+    return this.snapshots.find((snapshot) => snapshot.id > from && changesRows(snapshot, tables))?.id;
   }
 
   window(from: bigint, to: bigint): WindowChanges {
@@ -192,20 +217,31 @@ export class ChangeHistory {
   }
 }
 
+function changesRows({ byTable }: SnapshotChanges, tables: ReadonlySet<bigint>): boolean {
+  return [...byTable].some(([table, keys]) => tables.has(table) && [...keys].some((key) => DATA_KEYS.has(key)));
+}
+
 async function readChanges(session: Session, from: bigint, to: bigint): Promise<SnapshotChanges[]> {
-  const rows = await session.rows<{ id: bigint; key: string | null; tables: readonly string[] | null }>(`
-    SELECT snapshot_id AS id, entry.key AS key, entry.value AS tables
+  const rows = await session.rows<{
+    id: bigint;
+    view: string | null;
+    key: string | null;
+    tables: readonly string[] | null;
+  }>(`
+    SELECT snapshot_id AS id, CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.view') END AS view,
+           entry.key AS key, entry.value AS tables
     FROM (
-      SELECT snapshot_id, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
+      SELECT snapshot_id, commit_extra_info AS extra, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
       FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
       WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
     )
     ORDER BY 1`);
   const snapshots = new Map<bigint, SnapshotChanges>();
-  for (const { id, key, tables } of rows) {
-    const snapshot = snapshots.get(id) ?? { id, byTable: new Map(), tablesChanged: false };
+  for (const { id, view, key, tables } of rows) {
+    const snapshot = snapshots.get(id) ?? { id, view, byTable: new Map(), tablesChanged: false, viewsChanged: false };
     snapshots.set(id, snapshot);
     if (key === null) continue;
+    snapshot.viewsChanged ||= /view/.test(key);
     snapshot.tablesChanged ||= !DATA_KEYS.has(key) && /table|schema/.test(key);
     for (const table of tables ?? []) {
       // Keys such as tables_created hold names; those that matter here hold ids.

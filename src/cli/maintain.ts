@@ -22,6 +22,7 @@ export function registerRetention(program: Command, context: CliContext): void {
 interface MaintainCommand {
   readonly expireOlderThan?: number;
   readonly grace?: number;
+  readonly orphansOlderThan?: number;
   readonly yes?: boolean;
 }
 
@@ -33,17 +34,24 @@ export function registerMaintain(program: Command, context: CliContext): void {
     .addOption(
       periodOption("--grace <time>", "what younger readers may still need: nothing younger goes (default: 1h)"),
     )
+    .addOption(
+      periodOption(
+        "--orphans-older-than <time>",
+        "delete data files older than this that the lake knows nothing of; longer than any transaction takes",
+      ),
+    )
     .option("--yes", "expire and delete; without it that part is only told")
     .addHelpText("after", "\nExample:\n  ducklake-ivm maintain --expire-older-than 7d --yes")
     .action((options: MaintainCommand, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
-        const { expireOlderThan, grace, yes } = options;
+        const { expireOlderThan, grace, orphansOlderThan, yes } = options;
         const result = await withLake(session, (lake) =>
           lake.maintain({
             signal: session.stopSignal(),
             deletes: yes === true,
             ...(expireOlderThan === undefined ? {} : { expireOlderThanMs: expireOlderThan }),
             ...(grace === undefined ? {} : { graceMs: grace }),
+            ...(orphansOlderThan === undefined ? {} : { orphansOlderThanMs: orphansOlderThan }),
           }),
         );
         return { json: result, lines: maintainLines(result, session.style) };

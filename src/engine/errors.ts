@@ -32,6 +32,15 @@ export const CATALOG_LOCKED = "catalog_locked";
 type Make = (message: string, cause: Error) => IvmError;
 
 const KINDS: readonly (readonly [RegExp, Make])[] = [
+  // Before conflicts: a commit that finds no room says that it failed to commit as well.
+  [
+    /No space left on device|Disk quota exceeded|database or disk is full/i,
+    (message, cause) =>
+      new EngineError("disk_full", `A disk is full. ${message}`, {
+        cause,
+        hint: "Make room where the message says, or name another `engine.temp_directory`, then run the same command again.",
+      }),
+  ],
   [
     /Transaction conflict|Failed to commit DuckLake transaction|TransactionContext Error: Conflict/i,
     (message, cause) =>
@@ -98,14 +107,6 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
       new LakeError("storage_unreachable", `The object storage can't be reached. ${message}`, {
         cause,
         hint: "Check the S3 endpoint, and that its server is up.",
-      }),
-  ],
-  [
-    /No space left on device|Disk quota exceeded/i,
-    (message, cause) =>
-      new EngineError("disk_full", `A disk is full. ${message}`, {
-        cause,
-        hint: "Make room where the message says, or name another `engine.temp_directory`, then run the same command again.",
       }),
   ],
   [

@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import type { Session } from "../engine/session.js";
 import type { SweepResult } from "../types.js";
+import type { StateTables } from "../view/state.js";
 import { isForgotten } from "./manifest.js";
 import { isFileOf, isManifest, logFolder, manifestName } from "./names.js";
 import { readLogs } from "./registry.js";
@@ -44,7 +45,7 @@ export async function sweepAll(
   const registered = new Set(known.map((row) => row.file));
   const unregistered = ours.some(({ name, modified }) => modified.getTime() < before && !registered.has(name));
   if (unregistered && !options.dryRun) {
-    await fence(session, root);
+    await fence(session, root.tables);
     known = await knownFiles(session, root);
   }
   const kept = new Set(known.filter((row) => !row.expired).map((row) => row.file));
@@ -69,7 +70,7 @@ export async function sweepAll(
  * Makes every transaction that is open now and would register a file fail in a conflict: it wrote its files before. One
  * that begins later finds its files too old, and writes them again.
  */
-async function fence(session: Session, { tables }: LogRoot): Promise<void> {
+export async function fence(session: Session, tables: StateTables): Promise<void> {
   await session.transaction(async () => {
     // What refreshes and compactions update in place.
     await session.run(`UPDATE ${tables.table("progress")} SET updated_at = updated_at`);

@@ -3,9 +3,11 @@
  * since a rewrite without that damages the change feed, and files are deleted only after the snapshots that read them
  * are gone.
  */
+import { resolve, sep } from "node:path";
 import { LAKE_NAME } from "../engine/lake.js";
 import { retryConflicts } from "../engine/retry.js";
-import { ConflictError } from "../errors.js";
+import { ConfigError, ConflictError } from "../errors.js";
+import { fence } from "../log/sweep.js";
 import { compact } from "../log/verbs.js";
 import { quoteLiteral } from "../sql/quote.js";
 import type { CompactedLog, MaintainOptions, MaintainResult, MaintainStep, RetentionResult } from "../types.js";
@@ -80,8 +82,53 @@ export async function maintainLake(
   const cleaned = await call(`CALL ducklake_cleanup_old_files(${LAKE}, dry_run => ${!deletes}, ${unused})`);
   const cleanStatus = cleaned === null ? "skipped" : deletes ? "done" : "told";
   steps.push(told("clean_up", cleanStatus, cleaned?.length ?? 0, "files that no snapshot reads any more"));
+  if (options.orphansOlderThanMs !== undefined) {
+    steps.push(await removeOrphans(run, options.orphansOlderThanMs, deletes, call));
+  }
   const logs = await compactLogs(run, steps);
   return { steps, expired, logs, retention: await retentionOf(await start()) };
+}
+
+/**
+ * Data files that the lake knows nothing of: uncommitted ones of writers that were killed. A live writer's look the same,
+ * so only their age tells; our own runs that are under way meet a conflict first, and write theirs again.
+ */
+async function removeOrphans(
+  run: RunContext,
+  ageMs: number,
+  deletes: boolean,
+  call: (sql: string) => Promise<unknown[] | null>,
+): Promise<MaintainStep> {
+  const text = "files that the lake knows nothing of";
+  await requireOwnDataPath(run);
+  const olderThan = `older_than => now() - INTERVAL ${Math.trunc(ageMs)} MILLISECOND`;
+  const find = (dryRun: boolean) =>
+    call(`CALL ducklake_delete_orphaned_files(${LAKE}, dry_run => ${dryRun}, ${olderThan})`);
+  const found = await find(true);
+  if (!deletes || found === null || found.length === 0) {
+    return told("orphans", found === null ? "skipped" : deletes ? "done" : "told", found?.length ?? 0, text);
+  }
+  await fence(run.session, run.tables);
+  const deleted = await find(false);
+  return told("orphans", deleted === null ? "skipped" : "done", deleted?.length ?? 0, text);
+}
+
+/** @throws ConfigError `log_in_data_path`: the lake would take the change logs' files for such that nobody knows. */
+async function requireOwnDataPath({ session, logs }: RunContext): Promise<void> {
+  if (logs === undefined) return;
+  const [option] = await session.rows<{ value: string }>(
+    "SELECT value FROM ducklake_options($1) WHERE option_name = 'data_path'",
+    [LAKE_NAME],
+  );
+  const log = asFolder(logs.store.address(""));
+  if (option === undefined || !log.startsWith(asFolder(option.value))) return;
+  throw new ConfigError("log_in_data_path", `The change logs are in the lake's data path: ${log}`, {
+    hint: "Set `log.path` to a place outside of it: whoever removes orphaned files from the lake would remove the logs.",
+  });
+}
+
+function asFolder(path: string): string {
+  return path.includes("://") ? path.replace(/\/*$/, "/") : `${resolve(path)}${sep}`;
 }
 
 function told(step: MaintainStep["step"], status: MaintainStep["status"], count: number, text: string): MaintainStep {

@@ -19,6 +19,7 @@ import type { BuiltView, Cursor, Progress, State, StateTables, StoredView } from
 import { OVERTAKEN } from "./overtaken.js";
 import { SharedDeltas } from "./shared-deltas.js";
 import type { Instants } from "./sources.js";
+import { findTampering, type Tampering } from "./tampering.js";
 
 /** What a run knows before it touches any view. */
 export interface RunContext {
@@ -31,6 +32,8 @@ export interface RunContext {
   readonly logStates: ReadonlyMap<string, LogState>;
   readonly state: State;
   readonly history: ChangeHistory;
+  /** What others did to the objects that stand for views. */
+  readonly tampered: Tampering;
   readonly horizon: bigint;
   /** True where nobody asked for this horizon, so that a run which another one overtakes takes a newer one. */
   readonly mayGoOn: boolean;
@@ -102,6 +105,7 @@ async function readRun(
     a < b ? -1 : 1,
   );
   const history = await ChangeHistory.read(session, oldest, present);
+  const tampered = await findTampering(session, engine, tables, state, history, present);
   return {
     session,
     engine,
@@ -110,6 +114,7 @@ async function readRun(
     logStates,
     state,
     history,
+    tampered,
     horizon,
     mayGoOn: toSnapshot === undefined,
     settles: false,
@@ -176,7 +181,7 @@ export async function planViewRun(run: RunContext, view: StoredView): Promise<Pl
   }
   const sources: PlannedSource[] = [];
   for (const source of view.definition.sources) sources.push(await planSource(run, view, source));
-  return { view, progress, sources, ...decide(view, sources, progress, run.horizon) };
+  return { view, progress, sources, ...decide(run, view, sources, progress) };
 }
 
 /** Another run was faster: `moved` stands past the horizon that `view` was to be brought to. */
@@ -189,10 +194,10 @@ export function overtaken(run: RunContext, view: StoredView, moved: StoredView, 
 }
 
 function decide(
+  { horizon, moved, tampered }: RunContext,
   view: StoredView,
   sources: readonly PlannedSource[],
   progress: Progress,
-  horizon: bigint,
 ): { strategy: Strategy | null; reason: Reason | null } {
   const { definition, built } = view;
   if (built === null || progress.horizon === null) return { strategy: "initial", reason: null };
@@ -202,6 +207,9 @@ function decide(
       reason: { code: "definition_changed", text: "the definition changed since the last refresh" },
     };
   }
+  const altered = tampered.get(view.name.toLowerCase())?.tables ?? null;
+  // A view that this run has moved already was put right by it.
+  if (altered !== null && !moved.has(view.name.toLowerCase())) return { strategy: "recompute", reason: altered.reason };
   for (const source of sources) {
     if (source.state.kind === "rebuild") return { strategy: "recompute", reason: source.state.reason };
   }

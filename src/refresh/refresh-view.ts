@@ -7,6 +7,7 @@ import { statementOf } from "./compute.js";
 import { upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { dryResult, unchanged } from "./results.js";
+import { requireUserView } from "./tampering.js";
 import { requireUpstream } from "./upstream.js";
 import { FULL_REFRESH, ViewWork } from "./view-work.js";
 
@@ -40,6 +41,8 @@ async function planAndWork(run: RunContext, view: StoredView, options: ViewOptio
   const startedAt = performance.now();
   await requireUpstream(run, view);
   const planned = asAsked(await planViewRun(run, view), options);
+  const tampered = run.tampered.get(view.name.toLowerCase());
+  requireUserView(tampered, run.engine.config.schema ?? "main", view.name);
   const instants = instantsOf(run, planned.progress);
   const timeMoves = instants.old !== instants.new;
   const followed = dryRun && upstreamOf(view).some((name) => run.moving.has(name.toLowerCase()));
@@ -50,7 +53,8 @@ async function planAndWork(run: RunContext, view: StoredView, options: ViewOptio
   }
   if (planned.strategy === null) {
     // A cursor whose snapshot was expired would cost a recompute at the next change; while nothing changed it can move.
-    if (!dryRun && (lacksLog(run, planned) || (await hasExpiredCursor(run, planned))))
+    const restores = tampered?.userView === "gone";
+    if (!dryRun && (restores || lacksLog(run, planned) || (await hasExpiredCursor(run, planned))))
       await new ViewWork(run, planned, runId, startedAt).moveCursors();
     run.standing.add(view.name.toLowerCase());
     return unchanged(planned);

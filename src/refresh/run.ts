@@ -16,6 +16,7 @@ import { recordFailures } from "./record-failures.js";
 import { recordSources } from "./record-sources.js";
 import { hasExpiredCursor } from "./refresh-view.js";
 import { type Start, ViewRuns } from "./run-views.js";
+import { restoredWarning } from "./tampering.js";
 import { tidyStateTables } from "./upkeep.js";
 
 /** Brings the chosen views, each after what it reads, to the run's horizon. @param sessions one for each job. */
@@ -38,7 +39,12 @@ export async function runRefresh(
   const work = new ViewRuns(run, start, sessions, { ...options, runId, asked });
   const results = [...(await work.all(views)), ...skipped];
   const status = statusOf(results);
-  const warnings: Reason[] = options.dryRun === true ? [] : await finish(run, runId, views, results);
+  const schema = run.engine.config.schema ?? "main";
+  const restored = results
+    .filter(({ view, status }) => status !== "failed" && run.tampered.get(view.toLowerCase())?.userView === "gone")
+    .map(({ view }) => restoredWarning(schema, view));
+  const warnings: Reason[] =
+    options.dryRun === true ? [] : [...restored, ...(await finish(run, runId, views, results))];
   const result = { runId, horizon, status, elapsedMs: performance.now() - startedAt, views: results, warnings };
   notify({ kind: "run_finished", result });
   return result;

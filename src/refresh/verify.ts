@@ -36,10 +36,15 @@ export async function verifyViews(
   const all = selectViews(state.views, asked);
   const wanted = asked === undefined ? all : all.filter((view) => asked.some((name) => sameName(name, view.name)));
   const results: VerifyResult[] = [];
+  const { tampered } = await startRun(session, engine, tables, undefined);
   for (const [index, { name }] of wanted.entries()) {
     const position = { number: index + 1, of: wanted.length };
     notify({ kind: "view_started", view: name, position });
-    const result = await engine.readingLimits(session, () => verifyView(session, engine, tables, name));
+    const readers = tampered.get(name.toLowerCase())?.userView ?? null;
+    const result =
+      readers === null
+        ? await engine.readingLimits(session, () => verifyView(session, engine, tables, name))
+        : userViewAltered(name, engine.config.schema ?? "main");
     results.push(result);
     notify({ kind: "view_finished", view: name, position, result });
   }
@@ -91,6 +96,17 @@ async function comparableSnapshot(
     if ((await planViewRun(run, candidate)).strategy !== null) throw horizonExpired(view.name, horizon);
   }
   return present;
+}
+
+/** Whatever its rows are, readers do not get them. */
+function userViewAltered(view: string, schema: string): VerifyResult {
+  const error = new RefreshError(
+    "user_view_altered",
+    `View ${view}: something else has dropped or replaced the user-facing view ${schema}.${view}.`,
+    { subject: { view }, hint: "Refresh it: that writes the user-facing view anew." },
+  );
+  const nothing = { horizon: null, rows: 0n, differences: [], differenceCount: 0n };
+  return { view, ok: false, ...nothing, tolerance: FLOAT_TOLERANCE, error: errorResult(error) };
 }
 
 function horizonExpired(view: string, horizon: bigint): LakeError {

@@ -22,6 +22,7 @@ import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
 import { TABLE_ALTERED } from "./stored-table.js";
+import type { TamperedView } from "./tampering.js";
 import { ViewDeltas } from "./view-deltas.js";
 import {
   besidePaths,
@@ -157,7 +158,7 @@ export class ViewWork {
     // What is found to be wrong in the view's tables may not be wrong in its log.
     if (reason?.code === TABLE_ALTERED || reason?.code === FULL_REFRESH) this.log = await this.openLog(true);
     if (reason?.code === "source_schema_changed") await requireSameColumns(this.computeInput(), reason);
-    if (built === null) return this.build("recompute", reason);
+    if (built === null || this.tampered?.tables?.unreadable === true) return this.build("recompute", reason);
     if (!sameTables(built.layout, definition.layout)) return this.build("recompute", reason);
     // The same table may stand for other visible rows: another HAVING, another expression over the same state.
     const rebuilt = built.fingerprint !== definition.fingerprint;
@@ -180,7 +181,8 @@ export class ViewWork {
       // Rows are computed while they are written.
       this.tellComputing(strategy, []);
       const besideRows = beside.map(({ rows }) => rows);
-      return writeNew(input, physical, besideRows, this.planned.view.built);
+      const readable = this.tampered?.tables?.unreadable !== true;
+      return writeNew(input, physical, besideRows, readable ? this.planned.view.built : null);
     });
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
   }
@@ -269,6 +271,7 @@ export class ViewWork {
       instant: context.instant,
       runId: this.runId,
       log: this.log,
+      restoresUserView: this.restoresUserView,
       cursors: planned.sources.map((source) => ({
         source: source.defined.name,
         snapshot: source.to,
@@ -300,7 +303,19 @@ export class ViewWork {
   private get mayStay(): boolean {
     const { logs, logStates } = this.context;
     const { view, progress, upToDate } = this.planned;
-    return upToDate === true && (logs === undefined || logStates.get(view.name)?.end === progress.horizon);
+    return (
+      upToDate === true &&
+      !this.restoresUserView &&
+      (logs === undefined || logStates.get(view.name)?.end === progress.horizon)
+    );
+  }
+
+  private get tampered(): TamperedView | undefined {
+    return this.context.tampered.get(this.planned.view.name.toLowerCase());
+  }
+
+  private get restoresUserView(): boolean {
+    return this.tampered?.userView === "gone";
   }
 
   private async differs(physical: string): Promise<boolean> {

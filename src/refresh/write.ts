@@ -46,6 +46,8 @@ export interface WriteInput {
   readonly record: RunRecord;
   /** Writes the view's change log; null where none is kept. */
   readonly log: LogWriter | null;
+  /** True where somebody else has dropped or replaced the user-facing view. */
+  readonly restoresUserView: boolean;
 }
 
 interface RunRecord {
@@ -166,8 +168,8 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
     for (const { stored, expected } of tables) await applyDifference(session, stored, expected);
     const written = `SELECT * FROM temp.${q(DIFFERENCE)} WHERE ${q(WEIGHT)} > 0`;
     await checkPrimaryKey(input, table, whole ? null : written);
+    if (rebuilt || input.restoresUserView) await writeUserView(input, built.table);
     if (rebuilt) {
-      await writeUserView(input, built.table);
       await writeBuilt(input, { ...built, fingerprint: definition.fingerprint, layout });
     }
     if (whole || input.log?.mode !== "append") await logState(input, table);
@@ -179,6 +181,7 @@ export async function writeDifference(input: WriteInput, built: BuiltView, rebui
 export async function writeCursors(input: WriteInput, built: BuiltView): Promise<Written> {
   if (input.log?.mode === "append") await input.log.writeNothing();
   return commit(input, async () => {
+    if (input.restoresUserView) await writeUserView(input, built.table);
     if (input.log?.mode !== "append") await logState(input, physicalTable(input.state, built.table));
     return { inserted: 0n, deleted: 0n };
   });

@@ -52,16 +52,22 @@ export interface MaintainOptions extends CallOptions {
    * that has not been out of use for so long. Default one hour.
    */
   readonly graceMs?: number;
+  /**
+   * Look for data files that the lake knows nothing of, as killed writers leave them, and delete those older than this,
+   * in milliseconds. It must be longer than any writer's longest transaction, whose files are unknown until it commits.
+   * Not looked for where left out.
+   */
+  readonly orphansOlderThanMs?: number;
   /** Expire and delete as well. Otherwise that part is only told. Default false. */
   readonly deletes?: boolean;
 }
 
 /** One step of the maintenance. */
 export interface MaintainStep {
-  readonly step: "flush" | "settle" | "expire" | "merge" | "rewrite" | "clean_up" | "logs";
+  readonly step: "flush" | "settle" | "expire" | "merge" | "rewrite" | "clean_up" | "orphans" | "logs";
   /** `told`: what it would do; `skipped`: another writer was in its way, or it had no reason to run. */
   readonly status: "done" | "told" | "skipped";
-  /** Tables for flush, merge and rewrite; views for settle; snapshots for expire; files for clean_up; logs for logs. */
+  /** Tables for flush, merge and rewrite; views for settle; snapshots for expire; files for clean_up and orphans; logs for logs. */
   readonly count: number;
   readonly text: string;
 }

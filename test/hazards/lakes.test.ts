@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { open } from "../../src/index.js";
 import { tempLake } from "../setup/lake.js";
-import { Scene } from "./scene.js";
+import { Scene, viewOf } from "./scene.js";
 
 test("a catalog restored from an older backup, whose snapshot ids are used again", async () => {
   await using place = await tempLake();
@@ -65,3 +65,81 @@ test("somebody else writes to a view's physical table: found at the next change,
   await scene.refresh();
   expect((await scene.lake.verify()).map(({ ok }) => ok)).toEqual([true]);
 });
+
+/** What readers of a view get, through the user-facing view. */
+function readersSee(scene: Scene): Promise<string[]> {
+  return scene.rows("sums");
+}
+
+async function sums(): Promise<Scene> {
+  const scene = await Scene.start({ log: { compact: "manual" } });
+  await scene.sql("CREATE TABLE t(k INT, v INT)", "INSERT INTO t SELECT i % 3, i FROM range(30) r(i)");
+  await scene.define({ sums: "SELECT k, sum(v) AS s FROM t GROUP BY k", above: "SELECT s FROM sums WHERE k > 0" });
+  return scene;
+}
+
+test.each([
+  ["dropped", ["DROP VIEW sums"]],
+  ["replaced", ["CREATE OR REPLACE VIEW sums AS SELECT 1 AS k, 1 AS s"]],
+  ["renamed", ["ALTER VIEW sums RENAME TO mine"]],
+  ["dropped and made by hand", ["DROP VIEW sums", "CREATE VIEW sums AS FROM ivm.data_sums"]],
+])("the user-facing view is %s: verify says so, and the next refresh brings it back", async (_how, statements) => {
+  await using scene = await sums();
+  const before = await readersSee(scene);
+  await scene.sql(...statements);
+  expect(await scene.lake.verify({ views: ["sums"] })).toMatchObject([
+    { ok: false, error: { code: "user_view_altered" } },
+  ]);
+  const result = await scene.refresh();
+  expect(result.warnings.map(({ code }) => code)).toEqual(["user_view_restored"]);
+  expect(viewOf(result, "sums").status).toBe("unchanged");
+  expect(await readersSee(scene)).toEqual(before);
+  expect((await scene.refresh()).warnings).toEqual([]);
+  // Beside a change it comes back with the change.
+  await scene.sql(...statements.map((sql) => sql.replace("mine", "other")), "INSERT INTO t VALUES (1, 1000)");
+  expect((await scene.refresh()).warnings.map(({ code }) => code)).toEqual(["user_view_restored"]);
+  expect(await readersSee(scene)).toHaveLength(3);
+  expect((await scene.lake.verify()).map(({ ok }) => ok)).toEqual([true, true]);
+});
+
+test("a table in the place of the user-facing view is nobody's to drop", async () => {
+  await using scene = await sums();
+  await scene.sql("DROP VIEW sums", "CREATE TABLE sums AS SELECT 42 AS mine");
+  const result = await scene.lake.refresh();
+  expect(viewOf(result, "sums").error).toMatchObject({ code: "view_name_taken", retryable: false });
+  expect(await readersSee(scene)).toEqual(["(42)"]);
+  await scene.sql("DROP TABLE sums");
+  await scene.refresh();
+  expect(await readersSee(scene)).toHaveLength(3);
+});
+
+test.each([
+  ["rows are added", ["INSERT INTO ivm.data_sums SELECT * FROM ivm.data_sums"]],
+  ["rows are changed", ["UPDATE ivm.data_sums SET s = s + 1"]],
+  ["rows are deleted", ["DELETE FROM ivm.data_sums WHERE k = 1"]],
+  ["a column is added", ["ALTER TABLE ivm.data_sums ADD COLUMN note VARCHAR"]],
+  ["a column is dropped", ["ALTER TABLE ivm.data_sums DROP COLUMN s"]],
+  ["a column is renamed", ["ALTER TABLE ivm.data_sums RENAME COLUMN s TO total"]],
+  ["a column is of another type", ["ALTER TABLE ivm.data_sums ALTER COLUMN k TYPE BIGINT"]],
+  ["the table is renamed", ["ALTER TABLE ivm.data_sums RENAME TO elsewhere"]],
+  ["the table is dropped", ["DROP TABLE ivm.data_sums"]],
+  ["the table is replaced", ["CREATE OR REPLACE TABLE ivm.data_sums AS FROM ivm.data_sums LIMIT 1"]],
+])(
+  "in a view's physical table %s: rebuilt at the next refresh, though no source has changed",
+  async (_what, statements) => {
+    await using scene = await sums();
+    const before = await readersSee(scene);
+    await scene.sql(...statements);
+    const result = await scene.refresh();
+    expect(viewOf(result, "sums")).toMatchObject({ strategy: "recompute", reason: { code: "physical_table_altered" } });
+    expect(await readersSee(scene)).toEqual(before);
+    expect((await scene.lake.verify()).map(({ ok }) => ok)).toEqual([true, true]);
+    // The log tells the view's state, whatever was in its table in between.
+    const logged: string[] = [];
+    for await (const { row } of await scene.lake.state("sums")) logged.push(`(${row.k}, ${row.s})`);
+    expect(logged.sort()).toEqual(before);
+    expect((await scene.refresh()).status).toBe("unchanged");
+    await scene.sql("INSERT INTO t VALUES (2, 5)");
+    expect(viewOf(await scene.refresh(), "sums").strategy).toBe("incremental");
+  },
+);

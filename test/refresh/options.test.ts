@@ -37,10 +37,9 @@ test("a full refresh computes the asked views anew, and writes only what differs
   expect(right.views.map(({ reason }) => reason?.code)).toEqual(Array(3).fill("full_refresh"));
   expect(await snapshot()).toEqual(before);
 
-  // Something else has written to a view's table; a refresh by deltas would not see it.
+  // Something else has written to a view's table.
   await connection.run("DELETE FROM ivm.data_named WHERE name = 'one'");
   await connection.run("INSERT INTO ivm.data_named VALUES ('nine', 9)");
-  expect(told(await lake.refresh()).every((view) => view.includes("unchanged"))).toBe(true);
   expect((await lake.verify({ views: ["named"] }))[0]?.ok).toBe(false);
   const healed = await lake.refresh({ views: ["named"], fullRefresh: true });
   expect(told(healed)).toEqual(["sums unchanged -", "named refreshed recompute"]);
