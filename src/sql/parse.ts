@@ -13,6 +13,7 @@ import {
   text,
   textConstant,
 } from "./ast.js";
+import { operandOf, takeOperands } from "./brackets.js";
 import { parseJson, printJson } from "./json.js";
 import { quoteIdentifier, quotePath } from "./quote.js";
 
@@ -135,10 +136,19 @@ function lineAndColumn(sql: string, position: number): TextPlace {
 }
 
 /** Prints a whole statement. */
-export async function printStatement(session: Session, statement: Ast): Promise<string> {
-  const json = printJson({ error: false, statements: [spellCrossJoins(typeDoubles(statement))] });
-  const row = await session.row<{ sql: string }>("SELECT json_deserialize_sql($1::JSON) AS sql", [json]);
-  return row.sql;
+export function printStatement(session: Session, statement: Ast): Promise<string> {
+  return printInBrackets(session, spellCrossJoins(typeDoubles(statement)));
+}
+
+async function printInBrackets(session: Session, whole: Ast): Promise<string> {
+  const { statement, operands } = takeOperands(whole);
+  const json = printJson({ error: false, statements: [statement] });
+  let { sql } = await session.row<{ sql: string }>("SELECT json_deserialize_sql($1::JSON) AS sql", [json]);
+  for (const [name, operand] of operands) {
+    const printed = operandOf(await printInBrackets(session, operand));
+    sql = sql.replace(quoteIdentifier(name), () => printed);
+  }
+  return sql;
 }
 
 /**

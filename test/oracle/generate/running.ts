@@ -27,12 +27,16 @@ const COLUMNS: readonly Column[] = [
   ["price", "DECIMAL(9,2)"],
   ["x", "DOUBLE"],
   ["s", "VARCHAR"],
+  ["id", "INTEGER"],
 ].map(([name, type]) => ({ name: name ?? "", type: type ?? "", exact: true }));
 
 /** The scenario with a journal, its view, and changes of the journal before each refresh. */
 export function withJournal(draw: Draw, scenario: Scenario): Scenario {
   const order = draw.pick(ORDERS);
-  const journal = new Journal(draw, order.grows);
+  const windows = draw.times(1, 4, () => makeRunning(draw, order.direction));
+  // Which of two copies of a row comes first is open in each window by itself, so with several there is no one answer.
+  const copies = windows.filter(tellsPeersApart).length < 2;
+  const journal = new Journal(draw, order.grows, copies);
   const table: Table = { name: TABLE, columns: COLUMNS, partitionBy: null };
   const initial: Event[] = draw.chance(90) ? [journal.grow(draw.integer(3, 14))] : [];
   const events = scenario.events.flatMap((event, index): Event[] => {
@@ -42,7 +46,7 @@ export function withJournal(draw: Draw, scenario: Scenario): Scenario {
   return {
     ...scenario,
     tables: [...scenario.tables, table],
-    views: [...scenario.views, makeView(draw, order.direction)],
+    views: [...scenario.views, makeView(draw, windows)],
     setup: [...scenario.setup, ...initial],
     events,
   };
@@ -63,10 +67,12 @@ const ORDERS: readonly Growth[] = [
 
 class Journal {
   private last = 0;
+  private rows = 0;
 
   constructor(
     private readonly draw: Draw,
     private readonly grows: 1 | -1,
+    private readonly copies: boolean,
   ) {}
 
   /** Rows that come behind all others, some of them as peers of each other. */
@@ -75,7 +81,7 @@ class Journal {
     for (let count = 0; count < rows; count++) {
       const copied = values.at(-1);
       if (copied !== undefined && this.draw.chance(20)) {
-        values.push(copied);
+        values.push(this.copies ? copied : [...copied.slice(0, -1), this.id()]);
         continue;
       }
       if (this.draw.chance(85)) this.last += this.grows;
@@ -121,7 +127,13 @@ class Journal {
       or(draw.pick(["0.50", "-3.10", "12.25"])),
       or(draw.pick(["0.25", "-2.5", "100.0", "'NaN'"])),
       or(draw.pick(["'a'", "'b'", "''"])),
+      this.id(),
     ];
+  }
+
+  private id(): string {
+    this.rows += 1;
+    return String(this.rows);
   }
 }
 
@@ -129,8 +141,7 @@ function transaction(...statements: readonly Statement[]): Event {
   return { kind: "transaction", statements };
 }
 
-function makeView(draw: Draw, direction: string): View {
-  const windows = draw.times(1, 4, () => makeRunning(draw, direction));
+function makeView(draw: Draw, windows: readonly Call[]): View {
   const own = draw.sample(COLUMNS, draw.integer(1, 4)).map(reference);
   const items = [...own, ...windows].map(
     (expression, index): ExpressionItem => ({ kind: "expression", expression, alias: `c${index}` }),
@@ -166,12 +177,17 @@ function column(name: string): Column {
   return found;
 }
 
+const OTHERS = COLUMNS.map(({ name }) => (name === "seq" ? "" : `, ${identifier(name)}`)).join("");
+
+function tellsPeersApart({ parts }: Call): boolean {
+  return parts.some((part) => part.includes(OTHERS));
+}
+
 /** Functions that have one answer: those that tell peers apart are ordered by all columns. */
 function makeRunning(draw: Draw, direction: string): Call {
   const partition = draw.pick(["PARTITION BY p ", "PARTITION BY p ", "PARTITION BY q ", "PARTITION BY p % 2, q ", ""]);
-  const all = COLUMNS.map(({ name }) => (name === "seq" ? "" : `, ${identifier(name)}`)).join("");
   const peers = `OVER (${partition}ORDER BY seq${direction})`;
-  const total = `OVER (${partition}ORDER BY seq${direction}${all})`;
+  const total = `OVER (${partition}ORDER BY seq${direction}${OTHERS})`;
   const rows = (frame: string): string => total.replace(/\)$/, ` ROWS ${frame})`);
   const back = draw.integer(1, 3);
   const [type, text] = draw.pick<readonly [string, string]>([
