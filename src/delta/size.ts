@@ -15,7 +15,7 @@ const MOST_OPERATORS = 10_000;
 const sizes = new WeakMap<Relation, number>();
 
 /** Operators of a relation as it is written out; parts that are shared are counted wherever they are named. */
-export function sizeOf(relation: Relation): number {
+function sizeOf(relation: Relation): number {
   const known = sizes.get(relation);
   if (known !== undefined) return known;
   const size = inputsOf(relation).reduce((sum, input) => sum + sizeOf(input), 1);

@@ -1,6 +1,7 @@
-/** How rows of a lake are asked for. */
+/** How a lake is asked for rows. */
 import type { CallOptions } from "./call.js";
 
+/** What a query of a lake may be asked. */
 export interface QueryOptions extends CallOptions {
   /** A view that the query is about: it must be there, and have content. */
   readonly view?: string;

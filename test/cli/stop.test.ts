@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { execa } from "execa";
@@ -49,6 +50,8 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     expect(exitCode, stderr).toBe(130);
     expect(stderr).toContain("Stopping in order");
     expect(JSON.parse(stdout.split("\n").at(-1) ?? "")).toMatchObject({ error: { code: "interrupted" } });
+    const left = { metadata: { exit_code: 130 }, error: { code: "interrupted" } };
+    expect(JSON.parse(await readFile(join(cwd, "target/run_results.json"), "utf8"))).toMatchObject(left);
     const { value } = await json<{ views: { state: string; horizon: number | null }[] }>(["status"], { cwd });
     expect(value.views).toMatchObject([{ state: "pending", horizon: null }]);
   });
