@@ -5,6 +5,7 @@ import { registerAppend } from "./append.js";
 import { registerApply } from "./apply.js";
 import { registerChanges, registerState } from "./changes.js";
 import { registerCompact, registerSweep } from "./compact.js";
+import { registerCompletion } from "./completion.js";
 import { registerConsumer } from "./consumer.js";
 import { type CliContext, ROW_FORMATS } from "./context.js";
 import { registerDemo } from "./demo.js";
@@ -101,6 +102,7 @@ export function createProgram(context: CliContext): Command {
     registerDoctor,
     registerDrop,
     registerDemo,
+    registerCompletion,
   ];
   for (const register of registrations) {
     register(program, context);

@@ -8,7 +8,7 @@ import type { ViewDefinition } from "../types.js";
 import { describeSystemError, readText } from "./files.js";
 import { readHeader } from "./header.js";
 import { isViewModule, readViewModule } from "./modules.js";
-import { formatPlace, type Problems } from "./problems.js";
+import { formatPlace, Problems } from "./problems.js";
 
 const EXTENSION = /\.sql$/i;
 
@@ -33,6 +33,26 @@ export async function readViews(folder: string, problems: Problems): Promise<Vie
     }
   }
   return views.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A view as far as its file's name and header tell. */
+export interface ViewOutline {
+  readonly name: string;
+  readonly tags: readonly string[];
+}
+
+/** The views in `.sql` files under a folder; nothing is checked, nothing fails, and no module is run. */
+export async function outlineViews(folder: string): Promise<ViewOutline[]> {
+  const ignored = new Problems();
+  const files = await findFiles(folder, new Set(), ignored);
+  const outlines = files
+    .filter((file) => !isViewModule(file))
+    .map(async (file) => {
+      const read = await readText(file);
+      const header = "problem" in read ? undefined : readHeader(file, read.text, ignored);
+      return { name: basename(file).replace(EXTENSION, ""), tags: header?.tags ?? [] };
+    });
+  return Promise.all(outlines);
 }
 
 function takeName(name: string, file: string, fileByName: Map<string, string>, problems: Problems): void {
