@@ -2,6 +2,7 @@
 import { CommanderError } from "commander";
 import { type ErrorSubject, IngestError, IvmError, type Sample } from "../errors.js";
 import { formatPlace, type Problem, ProjectError } from "../project/problems.js";
+import { closest } from "../suggest.js";
 import type { LogEntry } from "./log.js";
 import type { Style } from "./style.js";
 
@@ -78,7 +79,8 @@ function describe(error: unknown): Failure {
   const unspecific = { retryable: false, subject: {} };
   if (error instanceof CommanderError) {
     const [message = "", ...suggestion] = error.message.replace(/^error: /, "").split("\n");
-    const hint = suggestion.join(" ").replace(/^\((.*)\)$/, "$1") || 'Run "ducklake-ivm --help".';
+    const hint =
+      suggestion.join(" ").replace(/^\((.*)\)$/, "$1") || meantChoice(message) || 'Run "ducklake-ivm --help".';
     return {
       code: "usage",
       message: error.code === "commander.help" ? "No command was given." : message,
@@ -89,6 +91,14 @@ function describe(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   const hint = "This is a fault of ducklake-ivm: please report it, with what the same command prints with --debug.";
   return { code: "internal_error", message: `Unexpected: ${message}`, hint, ...unspecific };
+}
+
+/** The parser tells what may be chosen, but not what may be meant. */
+function meantChoice(message: string): string | undefined {
+  const [, given = "", choices = ""] =
+    /(?:argument|value) '([^']*)' is invalid.*Allowed choices are (.*)\.$/.exec(message) ?? [];
+  const meant = choices === "" ? undefined : closest(given, choices.split(", "));
+  return meant === undefined ? undefined : `Did you mean ${meant}?`;
 }
 
 function placeOf(subject: ErrorSubject): Pick<Problem, "file" | "line" | "column"> | undefined {

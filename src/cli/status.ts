@@ -33,7 +33,7 @@ export function registerStatus(program: Command, context: CliContext): void {
 
 async function status(session: Session, views: readonly string[], options: SelectionOptions): Promise<Outcome> {
   const result = await withLake(session, async (lake, project): Promise<StatusResult> => {
-    const chosen = await chosenViews(lake, views, options);
+    const chosen = await chosenViews(lake, [], { ...options, select: [...views, ...(options.select ?? [])] });
     const isChosen = (name: string): boolean => chosen === undefined || chosen.some((view) => sameName(view, name));
     const statuses = (await lake.status()).filter(({ view }) => isChosen(view));
     const compared = await lake.define(project.views, { dryRun: true }).catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, LakeError } from "../errors.js";
+import { didYouMean } from "../suggest.js";
 import type { ConsumerStatus, Retention } from "../types.js";
 import { sourceOfLog } from "./names.js";
 import type { LogEntry, LogState } from "./registry.js";
@@ -36,7 +37,11 @@ export async function requireConsumer(session: Session, root: LogRoot, name: str
     hint:
       consumers.length === 0
         ? "Register it with `consumer add`."
-        : `Registered are ${consumers.map((consumer) => consumer.name).join(", ")}.`,
+        : didYouMean(
+            name,
+            consumers.map((consumer) => consumer.name),
+            "Registered",
+          ),
   });
 }
 

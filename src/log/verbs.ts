@@ -3,6 +3,7 @@ import { notifier } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError } from "../errors.js";
 import { sameName } from "../sql/quote.js";
+import { didYouMean } from "../suggest.js";
 import type {
   CompactedLog,
   CompactOptions,
@@ -87,7 +88,8 @@ export async function findLog(session: Session, root: LogRoot, view: string): Pr
   const names = [...logs.keys()];
   throw new ConfigError("log_unknown", `View ${view} has no change log.`, {
     subject: { view },
-    hint: names.length === 0 ? "A log begins with the view's next refresh." : `There are logs of ${names.join(", ")}.`,
+    hint:
+      names.length === 0 ? "A log begins with the view's next refresh." : didYouMean(view, names, "Views with logs"),
   });
 }
 

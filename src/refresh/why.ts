@@ -15,6 +15,7 @@ import {
 } from "../plan/relation.js";
 import { renderRelation } from "../render/relation.js";
 import { quoteIdentifier as q, quoteLiteral, sameName } from "../sql/quote.js";
+import { didYouMean } from "../suggest.js";
 import type { RunRecord, TextRow, WhyChange, WhyOptions, WhyResult, WhySource } from "../types.js";
 import type { TypedColumn, ViewPlan } from "../view/plan-view.js";
 import type { BuiltView, StoredView } from "../view/state.js";
@@ -68,19 +69,21 @@ interface KeyPart {
 
 async function checkedKey(run: RunContext, view: StoredView, key: WhyOptions["key"]): Promise<KeyPart[]> {
   const { columns } = view.definition;
-  const hint = `The view has the columns ${columns.map(({ name }) => name).join(", ")}.`;
-  const invalid = (what: string, cause?: unknown): ConfigError =>
-    new ConfigError("key_invalid", `View ${view.name}: ${what}`, { subject: { view: view.name }, hint, cause });
+  const names = columns.map(({ name }) => name);
+  const invalid = (what: string, name = "", cause?: unknown): ConfigError => {
+    const hint = didYouMean(name, names, "Columns of the view");
+    return new ConfigError("key_invalid", `View ${view.name}: ${what}`, { subject: { view: view.name }, hint, cause });
+  };
   const parts: KeyPart[] = [];
   for (const [name, given] of Object.entries(key)) {
     const position = columns.findIndex((column) => sameName(column.name, name));
     const column = columns[position];
-    if (column === undefined) throw invalid(`it has no column ${name}.`);
+    if (column === undefined) throw invalid(`it has no column ${name}.`, name);
     const value = `CAST(${given === null ? "NULL" : quoteLiteral(String(given))} AS ${column.type})`;
     try {
       await run.session.run(`SELECT ${value}`);
     } catch (error) {
-      throw invalid(`the value of ${name} is not of the type ${column.type}.`, error);
+      throw invalid(`the value of ${name} is not of the type ${column.type}.`, name, error);
     }
     parts.push({ column, position, value });
   }

@@ -120,10 +120,12 @@ async function shellWords(lines: readonly string[]): Promise<string[][]> {
   const cwd = await folder();
   const script = [
     "exec 3>&1",
+    // Folders that examples write to; home is a temporary one.
+    "mkdir -p ~/.zfunc ~/.local/share/bash-completion/completions ~/.config/fish/completions",
     String.raw`ducklake-ivm() { printf '%s\0' "$@" >&3; }`,
     ...lines.map((line) => `{ ${line}; } >/dev/null 2>&1; printf '\\n' >&3`),
   ].join("\n");
-  const { stdout } = await execa("bash", ["-c", script], { cwd, stripFinalNewline: false });
+  const { stdout } = await execa("bash", ["-c", script], { cwd, env: { HOME: cwd }, stripFinalNewline: false });
   return stdout
     .trimEnd()
     .split("\n")

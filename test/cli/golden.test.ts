@@ -95,6 +95,11 @@ describe("output", () => {
     await both("doctor");
     await both("maintain");
     await run(["explain", "spend"], "errors");
+    await run(["status", "spend"], "errors");
+    await run(["state", "spend"], "errors");
+    await run(["why", "spent", "--key", "nme=Ada"], "errors");
+    await command(["consumer", "add", "search", "spent"], { cwd });
+    await run(["consumer", "remove", "serch"], "errors");
     await run(["refresh", "--select", "tag:dayly"], "errors");
     await run(["query", "DELETE FROM spent"], "errors");
     await run(["changes"], "errors");
