@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Session } from "../engine/session.js";
-import { ConflictError } from "../errors.js";
+import { ConflictError, LakeError } from "../errors.js";
 import { parseJson, printJson } from "../sql/json.js";
 import { FORMAT_VERSION } from "./files.js";
 import { logFolder, manifestName } from "./names.js";
@@ -110,6 +110,7 @@ export async function publishManifest(
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const truth = await readLog(session, tables, log);
     const found = await store.readText(name);
+    requireOwn(found?.text, lake, log, store.address(name));
     if (truth === undefined) {
       await store.remove([name]);
       return "removed";
@@ -161,11 +162,22 @@ async function offerManifest(session: Session, root: LogRoot, state: LogState): 
   const lake = await root.lakeId(session);
   const name = manifestName(logFolder(state.log));
   const found = await root.store.readText(name);
+  requireOwn(found?.text, lake, state.log, root.store.address(name));
   if (found !== undefined && saysTheSame(found.text, state, lake)) return "current";
   const commit = randomUUID();
   const text = `${printJson(manifestOf(state, lake, commit) as never)}\n`;
   const won = (await root.store.swapText(name, text, found?.tag)) || (await isOurs(root.store, name, commit));
   return won ? "won" : "lost";
+}
+
+/** @throws LakeError `log_of_other_lake`: readers without a lake would take the one log for the other. */
+function requireOwn(text: string | undefined, lake: string, log: string, place: string): void {
+  const found = text === undefined ? undefined : factsOf(text)?.lake;
+  if (found === undefined || found === lake) return;
+  throw new LakeError("log_of_other_lake", `The manifest of ${log} is another lake's: ${place}.`, {
+    subject: { view: log },
+    hint: "Give each lake a `log.path` of its own; if that other lake is gone, delete the file.",
+  });
 }
 
 /** A conditional write can have won although its answer says that it lost: the SDK sends it again by itself. */

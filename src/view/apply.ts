@@ -26,7 +26,7 @@ export async function applyDefinitions(
   engine: Engine,
   tables: StateTables,
   functions: FunctionCatalog,
-  definitions: readonly ViewDefinition[],
+  given: readonly ViewDefinition[],
   options: DefineOptions,
   /** Takes away what else the lake keeps for a view that is dropped, in the same transaction. */
   onDrop: (view: string) => Promise<void>,
@@ -35,6 +35,7 @@ export async function applyDefinitions(
   if (!dryRun) await tables.prepare(session);
   const applies = dryRun ? 0n : await appliesOf(session, tables);
   const state = await tables.read(session);
+  const definitions = asSpelled(given, state.views);
   const kept = options.drop === true ? state.views.filter((view) => named(definitions, view.name)) : state.views;
   const objects = await readLakeObjects(session, engine);
   const schema = engine.config.schema ?? "main";
@@ -69,6 +70,14 @@ export async function applyDefinitions(
   const changes = compare(prepared, state.views, options.drop === true);
   if (!dryRun) await writeChanges(session, tables, schema, applies, changes, onDrop);
   return { dryRun, actions: changes.map((change) => change.action) };
+}
+
+/** A view that exists keeps the spelling of its name, by which its rows in the state schema are found. */
+function asSpelled(definitions: readonly ViewDefinition[], views: readonly StoredView[]): ViewDefinition[] {
+  return definitions.map((definition) => {
+    const stored = views.find(({ name }) => sameName(name, definition.name));
+    return stored === undefined ? definition : { ...definition, name: stored.name };
+  });
 }
 
 /** @throws DefinitionError `not_incremental` for the first definition that no rule keeps and that does not ask for that. */
