@@ -120,6 +120,8 @@ export class Lake implements AsyncDisposable {
   private readonly tables: StateTables;
   private readonly logs: LogRoot | undefined;
   private queue: Promise<unknown> = Promise.resolve();
+  /** The session of the present call, where it is as good as a new one. */
+  private rested: Session | undefined;
 
   /** @internal Use `open`. */
   constructor(private readonly engine: Engine) {
@@ -183,7 +185,10 @@ export class Lake implements AsyncDisposable {
       };
       try {
         while (sessions.length < this.jobsOf(options)) sessions.push(await this.session(options.signal));
-        return await observedRefresh(observed, options);
+        const result = await observedRefresh(observed, options);
+        // It has read, and made no table.
+        if (result.status === "unchanged") this.rested = session;
+        return result;
       } finally {
         for (const own of sessions.slice(1)) own.close();
       }
@@ -484,11 +489,15 @@ export class Lake implements AsyncDisposable {
     await orAborted(turn, signal);
     const session = await this.session(signal);
     try {
-      return await work(session);
+      const result = await work(session);
+      if (this.rested === session) this.engine.keep(session);
+      else session.close();
+      return result;
     } catch (error) {
+      session.close();
       throw orInterrupted(error, signal);
     } finally {
-      session.close();
+      this.rested = undefined;
     }
   }
 }

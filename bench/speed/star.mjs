@@ -2,7 +2,7 @@
  * A join of three tables with a grouped sum, count and average over a fact table, after changes of several sizes and
  * kinds: refreshed, recomputed, and written by hand with MERGE from a change that is given ready-made.
  */
-import { goal, time } from "../harness/measure.mjs";
+import { goal, howOf, inTurns, refreshed, sameRows, time } from "../harness/measure.mjs";
 import { say } from "../harness/report.mjs";
 
 const ORDERS = 100_000;
@@ -12,7 +12,7 @@ const JOIN = `items i JOIN orders o ON i.order_id = o.order_id JOIN products p O
 const QUERY = `SELECT p.category, o.region, sum(i.qty * i.price) AS amount, count(*) AS n, avg(i.price) AS avg_price
 FROM ${JOIN} GROUP BY p.category, o.region`;
 
-class Star {
+export class Star {
   constructor(lake, connection, rows) {
     this.lake = lake;
     this.connection = connection;
@@ -23,10 +23,6 @@ class Star {
 
   run(sql) {
     return this.connection.run(sql);
-  }
-
-  async value(sql) {
-    return (await this.connection.runAndReadAll(sql)).getRows()[0]?.[0];
   }
 
   /** The tables, the view, and the same rows once more for the change that is written by hand. */
@@ -49,10 +45,7 @@ class Star {
   }
 
   async refresh() {
-    const result = await this.lake.refresh({ views: ["by_category"] });
-    const [view] = result.views;
-    if (view === undefined || view.error !== null) throw new Error(`refresh failed: ${view?.error?.message}`);
-    return view;
+    this.last = await refreshed(this.lake, { views: ["by_category"] });
   }
 
   recompute() {
@@ -103,13 +96,8 @@ class Star {
       WHEN NOT MATCHED THEN INSERT VALUES (c.category, c.region, c.amount, c.n, c.price)`);
   }
 
-  /** Averages are doubles: two evaluations may differ in their last digits. */
-  async exact() {
-    const columns = "category, region, amount, n, round(avg_price, 6) AS avg_price";
-    const differing = await this.value(`SELECT count(*) FROM (
-      (SELECT ${columns} FROM by_category EXCEPT ALL SELECT ${columns} FROM recomputed)
-      UNION ALL (SELECT ${columns} FROM recomputed EXCEPT ALL SELECT ${columns} FROM by_category))`);
-    return differing === 0n;
+  exact() {
+    return sameRows(this.connection, "by_category", "recomputed");
   }
 }
 
@@ -187,22 +175,14 @@ async function measure(star, { repetitions, rival, only }) {
   for (const change of CHANGES) {
     if (only !== undefined && !change.work.includes(only)) continue;
     say(change.work);
-    const times = { refresh: [], full: [], byHand: [] };
-    let exact = true;
-    let view;
-    for (let repetition = -1; repetition < repetitions; repetition += 1) {
-      await change.make(star);
-      const byHand = change.byHand ? await time(() => star.byHand()) : undefined;
-      const refresh = await time(async () => (view = await star.refresh()));
-      const recomputed = await time(() => star.recompute());
-      exact &&= await star.exact();
-      // The first round warms caches and teaches the choice of cost what this machine takes.
-      if (repetition < 0) continue;
-      times.refresh.push(refresh);
-      times.full.push(recomputed);
-      full.push(recomputed);
-      if (byHand !== undefined) times.byHand.push(byHand);
-    }
+    const { times, exact } = await inTurns(repetitions, {
+      change: () => change.make(star),
+      refresh: () => star.refresh(),
+      full: () => star.recompute(),
+      ...(change.byHand ? { byHand: () => star.byHand() } : {}),
+      exact: () => star.exact(),
+    });
+    full.push(...times.full);
     const other = rival?.find(change.rival);
     const goals = [
       ...(change.faster === undefined
@@ -215,15 +195,16 @@ async function measure(star, { repetitions, rival, only }) {
     ];
     results.push({
       work: `${rows} rows, ${change.work}`,
-      how: `${view.strategy}, ${view.terms.run} of ${view.terms.total} terms`,
+      how: howOf(star.last),
       times: { ...times, rival: other ?? [] },
       goals,
       exact,
     });
   }
+  if (full.length === 0) full.push(await time(() => star.recompute()));
   results.push({
     work: `${rows} rows, first build`,
-    how: "initial",
+    how: "initial, against CREATE TABLE AS",
     times: { refresh: build, full, byHand: [], rival: [] },
     goals: [goal("of a recompute", "slower", 1.3, build, full)],
     exact: true,

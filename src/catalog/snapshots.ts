@@ -134,6 +134,8 @@ export const DATA_KEYS: ReadonlySet<string> = new Set([
 
 interface SnapshotChanges {
   readonly id: bigint;
+  /** Its commit time, as text with a time zone. */
+  readonly time: string;
   readonly byTable: Map<bigint, Set<string>>;
   /** The view whose refresh made it; null for any other commit. */
   readonly view: string | null;
@@ -172,6 +174,11 @@ export class ChangeHistory {
   /** True where the snapshot is among those that were read; others may exist as well. */
   knows(snapshot: bigint): boolean {
     return this.snapshots.some((candidate) => candidate.id === snapshot);
+  }
+
+  /** When a snapshot was committed, as `commitTime` says it; undefined where it is not among those that were read. */
+  timeOf(snapshot: bigint): string | undefined {
+    return this.snapshots.find((candidate) => candidate.id === snapshot)?.time;
   }
 
   /** The view whose refresh made a snapshot; undefined for any other commit, and where it is not known. */
@@ -224,21 +231,23 @@ function changesRows({ byTable }: SnapshotChanges, tables: ReadonlySet<bigint>):
 async function readChanges(session: Session, from: bigint, to: bigint): Promise<SnapshotChanges[]> {
   const rows = await session.rows<{
     id: bigint;
+    time: string;
     view: string | null;
     key: string | null;
     tables: readonly string[] | null;
   }>(`
-    SELECT snapshot_id AS id, CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.view') END AS view,
+    SELECT snapshot_id AS id, snapshot_time::VARCHAR AS time, CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.view') END AS view,
            entry.key AS key, entry.value AS tables
     FROM (
-      SELECT snapshot_id, commit_extra_info AS extra, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
+      SELECT snapshot_id, snapshot_time, commit_extra_info AS extra, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
       FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
       WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
     )
     ORDER BY 1`);
   const snapshots = new Map<bigint, SnapshotChanges>();
-  for (const { id, view, key, tables } of rows) {
-    const snapshot = snapshots.get(id) ?? { id, view, byTable: new Map(), tablesChanged: false, viewsChanged: false };
+  for (const { id, time, view, key, tables } of rows) {
+    const known = snapshots.get(id);
+    const snapshot = known ?? { id, time, view, byTable: new Map(), tablesChanged: false, viewsChanged: false };
     snapshots.set(id, snapshot);
     if (key === null) continue;
     snapshot.viewsChanged ||= /view/.test(key);

@@ -52,6 +52,8 @@ export class Engine {
   private recursions = 0;
   private threads = 0n;
   private readonly commits = pLimit(1);
+  /** A session that a call has left as it found it, for the next one. */
+  private idle: Session | undefined;
 
   private constructor(
     readonly instance: DuckDBInstance,
@@ -94,15 +96,23 @@ export class Engine {
    * @param patience what the call that it is for may wait for other writers.
    */
   async session(signal?: AbortSignal, patience?: Patience): Promise<Session> {
-    const session = await this.rawSession(signal, patience);
+    const idle = this.idle;
+    this.idle = undefined;
+    const session = idle?.renewed(signal, patience) ?? (await this.rawSession(signal, patience));
     try {
-      await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
+      if (idle === undefined) await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
       await this.disableRules(session);
       return session;
     } catch (error) {
       session.close();
       throw error;
     }
+  }
+
+  /** Takes back a session whose call has left no table, transaction or setting behind. */
+  keep(session: Session): void {
+    this.idle?.close();
+    this.idle = session;
   }
 
   /** Attaches the lake anew, for a picture of the catalog that has gone stale. */
@@ -217,6 +227,8 @@ export class Engine {
   }
 
   close(): void {
+    this.idle?.close();
+    this.idle = undefined;
     if (this.ownsInstance) this.instance.closeSync();
   }
 

@@ -13,6 +13,9 @@ import { Patience } from "./retry.js";
 
 export type Parameter = string | number | bigint | boolean | null | readonly string[];
 
+/** So many answers are taken along from call to call. */
+const MOST_ANSWERS = 1_000;
+
 /**
  * One connection, with errors translated into this project's family. A connection does one thing at a time: callers
  * never run two statements of one session side by side.
@@ -22,9 +25,10 @@ export class Session {
   statements = 0;
   /** True where steps keep their rows in temporary tables, because the memory did not do without (see sparing.ts). */
   sparing = false;
-  private reading = false;
+  /** The transaction that reads are put into is opened by the first of them: work that reads nothing has none. */
+  private reading: "no" | "wanted" | "open" = "no";
   private heedsSignal = true;
-  private readonly answers = new Map<string, Promise<unknown>>();
+  private answers = new Map<string, Promise<unknown>>();
 
   constructor(
     readonly connection: DuckDBConnection,
@@ -98,21 +102,30 @@ export class Session {
    * otherwise open and close one on the catalog, which costs more than most of them. Nothing of the lake may be
    * written meanwhile, since reads of a table that its own transaction has written are not to be trusted.
    */
-  async beginReading(): Promise<void> {
-    if (this.reading) return;
-    await this.run("BEGIN");
-    this.reading = true;
+  beginReading(): void {
+    if (this.reading === "no") this.reading = "wanted";
   }
 
   /** Ends what `beginReading` began; `keep: false` after an error, which has made the transaction useless. */
   async endReading(keep = true): Promise<void> {
-    if (!this.reading) return;
-    this.reading = false;
+    const before = this.reading;
+    this.reading = "no";
+    if (before !== "open") return;
     if (keep) await this.run("COMMIT");
     else await this.rollback();
   }
 
-  /** An answer that can't change while the session lives, such as anything about a snapshot, asked for once. */
+  private async openReading(): Promise<void> {
+    this.reading = "open";
+    try {
+      await this.run("BEGIN");
+    } catch (error) {
+      this.reading = "no";
+      throw error;
+    }
+  }
+
+  /** An answer that can never change, such as anything about a snapshot, asked for once. */
   remember<Answer>(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     const known = this.answers.get(key);
     if (known !== undefined) return known as Promise<Answer>;
@@ -160,6 +173,7 @@ export class Session {
   /** Does what one statement takes, with the signal heeded and errors translated. */
   private async send<Result>(work: () => Promise<Result>, isStatement = true): Promise<Result> {
     this.checkSignal();
+    if (isStatement && this.reading === "wanted") await this.openReading();
     if (isStatement) this.statements += 1;
     const signal = this.heedsSignal ? this.signal : undefined;
     const stop = signal === undefined ? undefined : interruptOnAbort(this.connection, signal);
@@ -170,6 +184,13 @@ export class Session {
     } finally {
       stop?.();
     }
+  }
+
+  /** The same connection for the next call, with the answers that are remembered. */
+  renewed(signal: AbortSignal | undefined, patience: Patience | undefined): Session {
+    const next = new Session(this.connection, this.redact, signal, patience);
+    if (this.answers.size <= MOST_ANSWERS) next.answers = this.answers;
+    return next;
   }
 
   close(): void {

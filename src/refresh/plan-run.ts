@@ -62,7 +62,7 @@ export async function startRun(
   toSnapshot: bigint | undefined,
   logs?: LogRoot,
 ): Promise<RunContext> {
-  if (engine.readsTogether) await session.beginReading();
+  if (engine.readsTogether) session.beginReading();
   try {
     const run = await readRun(session, engine, tables, toSnapshot, logs);
     await session.endReading();
@@ -78,7 +78,8 @@ export async function startRun(
  * would be taken for standing where its rows do not stand yet.
  */
 async function readState(session: Session, engine: Engine, tables: StateTables, present: bigint): Promise<State> {
-  if (engine.readsTogether || !(await tables.exists(session))) return tables.read(session);
+  if (engine.readsTogether) return tables.readPinned(session, present);
+  if (!(await tables.exists(session))) return tables.read(session);
   const existed = await tableAt(session, engine, { schema: tables.schema, table: "progress" }, present);
   return existed === undefined
     ? { layout: 0, views: [], progress: new Map(), cursors: [] }
@@ -95,7 +96,6 @@ async function readRun(
   const present = await currentSnapshot(session);
   const horizon = toSnapshot ?? present;
   if (toSnapshot !== undefined) await requireSnapshot(session, engine, toSnapshot);
-  const instant = await commitTime(session, engine, horizon);
   const state = await readState(session, engine, tables, present);
   const hasLogs = logs !== undefined && state.layout >= LAYOUT_WITH_LOGS;
   const logStates = hasLogs ? await readLogs(session, tables) : new Map<string, LogState>();
@@ -106,6 +106,7 @@ async function readRun(
   );
   const history = await ChangeHistory.read(session, oldest, present);
   const tampered = await findTampering(session, engine, tables, state, history, present);
+  const instant = history.timeOf(horizon) ?? (await commitTime(session, engine, horizon));
   return {
     session,
     engine,

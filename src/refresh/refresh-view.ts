@@ -23,7 +23,7 @@ const ASKED_FOR: Reason = { code: FULL_REFRESH, text: "a full refresh was asked 
 
 /** Refreshes one view; all its reading up to the commit is one transaction. */
 export async function refreshView(run: RunContext, view: StoredView, options: ViewOptions): Promise<ViewResult> {
-  if (run.engine.readsTogether) await run.session.beginReading();
+  if (run.engine.readsTogether) run.session.beginReading();
   try {
     const result = await planAndWork(run, view, options);
     await run.session.endReading();

@@ -114,7 +114,7 @@ export class ViewWork {
       if (error instanceof GivenUp) this.watch.measure("incremental");
       await session.endReading(false);
       this.context.shared.forget();
-      if (engine.readsTogether) await session.beginReading();
+      if (engine.readsTogether) session.beginReading();
       return this.recompute(reason);
     }
   }

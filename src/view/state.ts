@@ -52,6 +52,13 @@ interface StoredProgress {
   readonly cursors?: string | null;
 }
 
+/** All of the tables that a run reads, as one row. */
+interface StoredState {
+  readonly version: number;
+  readonly views: readonly { readonly name: string; readonly definition: string; readonly built: string | null }[];
+  readonly progress: readonly StoredProgress[];
+}
+
 export interface State {
   /** The version of the tables; 0 where there are none. */
   readonly layout: number;
@@ -65,6 +72,8 @@ export class StateTables {
   /** Once seen, the tables stay: nobody but this project drops them. */
   private seen = false;
   private current = false;
+  /** What stood in the tables at the newest snapshot that a run has seen. */
+  private pinned: { readonly snapshot: bigint; readonly state: State } | undefined;
 
   constructor(private readonly engine: Engine) {}
 
@@ -122,44 +131,48 @@ export class StateTables {
   /** @throws LakeError `state_too_new` where a newer version of this project wrote the tables. */
   private async version(session: Session): Promise<number> {
     const { version } = await session.row<{ version: number }>(`SELECT version FROM ${this.table("layout")}`);
-    if (version <= LAYOUT_VERSION) return version;
-    throw new LakeError(
-      "state_too_new",
-      `The schema ${this.schema} of the lake has layout ${version}; this version of ducklake-ivm knows layout ${LAYOUT_VERSION}.`,
-      { hint: "Use the newer version of ducklake-ivm that wrote it." },
-    );
+    return known(version, this.schema);
+  }
+
+  /** Definitions and progress in a transaction that is pinned at a snapshot; the newest such answer is kept. */
+  async readPinned(session: Session, snapshot: bigint): Promise<State> {
+    if (this.pinned?.snapshot !== snapshot) this.pinned = { snapshot, state: await this.read(session) };
+    return this.pinned.state;
   }
 
   /** Definitions and progress, as they are now or as they were at a snapshot. */
   async read(session: Session, snapshot?: bigint): Promise<State> {
     if (!(await this.exists(session))) return { layout: 0, views: [], progress: new Map(), cursors: [] };
-    const layout = await this.version(session);
     const at = snapshot === undefined ? "" : ` AT (VERSION => ${snapshot})`;
-    const views = await session.rows<{ name: string; definition: string; built: string | null }>(
-      `SELECT name, definition, built FROM ${this.table("views")}${at} ORDER BY name`,
+    const list = (table: string, order: string): string =>
+      `coalesce((SELECT list(state ORDER BY ${order}) FROM (SELECT * FROM ${this.table(table)}${at}) AS state), [])`;
+    const { version, views, progress } = await session.row<StoredState>(
+      `SELECT (SELECT version FROM ${this.table("layout")}) AS version, ${list("views", "name")} AS views, ${list("progress", "view")} AS progress`,
     );
-    const progress = await this.readProgress(session, at);
+    const rows = await this.progressOf(session, progress, at);
     return {
-      layout,
+      layout: known(version, this.schema),
       views: views.map((view) => ({
         name: view.name,
         definition: JSON.parse(view.definition) as StoredDefinition,
         built: view.built === null ? null : (JSON.parse(view.built) as BuiltView),
       })),
-      progress: new Map(progress.map(({ cursors, ...row }) => [row.view, row])),
-      cursors: progress.flatMap(({ view, cursors }) => readCursors(view, cursors)),
+      progress: new Map(rows.map(({ cursors, ...row }) => [row.view, row])),
+      cursors: rows.flatMap(({ view, cursors }) => readCursors(view, cursors)),
     };
   }
 
-  /** Another process may bring the tables up to date between two statements, so the columns tell their layout. */
-  private async readProgress(session: Session, at: string): Promise<(Progress & { cursors: string | null })[]> {
-    const table = this.table("progress");
-    const rows = await session.rows<StoredProgress>(`SELECT * FROM ${table}${at}`);
+  /** Another process may bring the tables up to date at any time, so the columns tell their layout. */
+  private async progressOf(
+    session: Session,
+    rows: readonly StoredProgress[],
+    at: string,
+  ): Promise<(Progress & { cursors: string | null })[]> {
     const [first] = rows;
     if (first !== undefined && !("cursors" in first)) {
       const cursors = cursorsOfLayout1(`${this.table("cursors")}${at}`);
       return session.rows(
-        `SELECT view, horizon, run_id AS "runId", NULL AS instant, NULL AS costs, (${cursors}) AS cursors FROM ${table} AS progress${at}`,
+        `SELECT view, horizon, run_id AS "runId", NULL AS instant, NULL AS costs, (${cursors}) AS cursors FROM ${this.table("progress")} AS progress${at}`,
       );
     }
     return rows.map(({ view, horizon, run_id: runId, instant = null, costs = null, cursors = null }) => ({
@@ -179,6 +192,16 @@ export class StateTables {
       `CALL ${quoteIdentifier(LAKE_NAME)}.set_commit_message('ducklake-ivm', ${quoteLiteral(`ducklake-ivm: ${message}`)}, extra_info => ${quoteLiteral(extra)})`,
     );
   }
+}
+
+/** @throws LakeError `state_too_new` for a layout that only a newer version of this project knows. */
+function known(version: number, schema: string): number {
+  if (version <= LAYOUT_VERSION) return version;
+  throw new LakeError(
+    "state_too_new",
+    `The schema ${schema} of the lake has layout ${version}; this version of ducklake-ivm knows layout ${LAYOUT_VERSION}.`,
+    { hint: "Use the newer version of ducklake-ivm that wrote it." },
+  );
 }
 
 /** The cursors of a view as its progress row keeps them: JSON, with numbers as text, since they can exceed 2^53. */

@@ -58,6 +58,13 @@ describe("snapshots", () => {
     expect(row.age).toBeLessThan(600);
     expect(time).toMatch(/[+-]\d\d(:\d\d)?$/);
   });
+
+  test("have the same time in the history of changes, where it was read", async () => {
+    const now = await lake.now();
+    const history = await ChangeHistory.read(lake.session, now, now);
+    expect(history.timeOf(now)).toBe(await commitTime(lake.session, lake.engine, now));
+    expect(history.timeOf(now - 1n)).toBeUndefined();
+  });
 });
 
 describe("the history of changes", () => {
