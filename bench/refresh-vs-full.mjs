@@ -12,6 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { open } from "../dist/index.js";
+import { inTurns, refreshed, sameRows, time } from "./harness/measure.mjs";
+import { median } from "./harness/report.mjs";
+import { makeTables, ORDERS, PRODUCTS, QUERY } from "./speed/star.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -23,13 +26,6 @@ const { values } = parseArgs({
 });
 const rows = wholeNumber("rows");
 const repetitions = wholeNumber("repetitions");
-const ORDERS = 100_000;
-const PRODUCTS = 10_000;
-
-const QUERY = `SELECT p.category, o.region, sum(i.qty * i.price) AS amount, count(*) AS n, avg(i.price) AS avg_price
-FROM items i JOIN orders o ON i.order_id = o.order_id JOIN products p ON i.product_id = p.product_id
-GROUP BY p.category, o.region`;
-
 const folder = mkdtempSync(join(tmpdir(), "ducklake-ivm-bench-"));
 const lake = await open({
   catalog: join(folder, "lake.ducklake"),
@@ -38,7 +34,6 @@ const lake = await open({
 });
 const connection = await lake.connect();
 const run = (sql) => connection.run(sql);
-const number = async (sql) => Number((await connection.runAndReadAll(sql)).getRows()[0]?.[0]);
 
 try {
   const results = await measure();
@@ -51,26 +46,19 @@ try {
 }
 
 async function measure() {
-  await makeData();
+  await makeTables(run, rows);
   await lake.define([{ name: "by_category", sql: QUERY, refresh: "incremental" }]);
   const initial = await time(() => lake.refresh());
   const cases = [];
   for (const [name, change] of changes()) {
-    const refresh = [];
-    const full = [];
-    let exact = true;
-    let terms = "";
-    for (let repetition = 0; repetition < repetitions; repetition += 1) {
-      await change(repetition);
-      let result;
-      refresh.push(await time(async () => (result = await lake.refresh())));
-      full.push(await time(() => run(`CREATE OR REPLACE TABLE recomputed AS ${QUERY}`)));
-      const [view] = result.views;
-      if (view === undefined || view.error !== null) throw new Error(`refresh failed: ${view?.error?.message}`);
-      terms = `${view.terms.run} of ${view.terms.total}`;
-      exact &&= await isExact();
-    }
-    cases.push({ name, terms, refresh, full, exact });
+    let view;
+    const { times, exact } = await inTurns(repetitions, {
+      change,
+      refresh: async () => ([view] = (await refreshed(lake)).views),
+      full: () => run(`CREATE OR REPLACE TABLE recomputed AS ${QUERY}`),
+      exact: () => sameRows(connection, "by_category", "recomputed"),
+    });
+    cases.push({ name, terms: `${view.terms.run} of ${view.terms.total}`, ...times, exact });
   }
   return [{ name: "initial build", terms: "", refresh: [initial], full: cases[0]?.full ?? [], exact: true }, ...cases];
 }
@@ -99,32 +87,6 @@ function changes() {
       (repetition) => run(`UPDATE products SET category = 'moved ${repetition}' WHERE product_id < 10`),
     ],
   ];
-}
-
-async function makeData() {
-  await run(`CREATE TABLE items AS SELECT i AS id, (hash(i * 7) % ${ORDERS})::BIGINT AS order_id, (hash(i * 13) % ${PRODUCTS})::INTEGER AS product_id,
-    (1 + hash(i * 17) % 9)::INTEGER AS qty, ((hash(i * 19) % 100000) / 100.0)::DECIMAL(12, 2) AS price FROM range(${rows}) r(i)`);
-  await run(
-    `CREATE TABLE orders AS SELECT i AS order_id, 'r' || (hash(i * 23) % 20) AS region FROM range(${ORDERS}) r(i)`,
-  );
-  await run(
-    `CREATE TABLE products AS SELECT i::INTEGER AS product_id, 'cat' || (hash(i * 31) % 50) AS category FROM range(${PRODUCTS}) r(i)`,
-  );
-}
-
-/** Averages are doubles: two evaluations may differ in their last digits. */
-async function isExact() {
-  const columns = "category, region, amount, n, round(avg_price, 6) AS avg_price";
-  const differing = await number(`SELECT count(*) FROM (
-    (SELECT ${columns} FROM by_category EXCEPT ALL SELECT ${columns} FROM recomputed)
-    UNION ALL (SELECT ${columns} FROM recomputed EXCEPT ALL SELECT ${columns} FROM by_category))`);
-  return differing === 0;
-}
-
-async function time(work) {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
 }
 
 function print(results) {
@@ -156,11 +118,6 @@ function spread(times) {
 
 function text({ median: middle, least, most }) {
   return `${middle} (${least} to ${most})`;
-}
-
-function median(times) {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 function round(value) {

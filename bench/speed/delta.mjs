@@ -11,9 +11,9 @@ const DELETES = 617;
 const INSERTS = 894;
 const COLUMNS = ["id", "a", "b", "c", "d"];
 
-export async function deltaCase({ openLake, rows, repetitions }) {
+export async function deltaCase({ openLake, scale, repetitions, only }) {
   const place = await openLake();
-  const size = Math.max(rows, 100_000);
+  const size = Math.max(Math.round(6_000_000 * scale), 100_000);
   const results = [];
   try {
     await place.connection.run(
@@ -27,6 +27,7 @@ export async function deltaCase({ openLake, rows, repetitions }) {
         ["clustered", 15],
         ["scattered", 60],
       ]) {
+        if (only !== undefined && !`delta, ${kind}`.includes(only)) continue;
         say(`delta of ${size} rows, ${kind}`);
         results.push(await measure(session, engine, size, kind, bound, repetitions));
       }

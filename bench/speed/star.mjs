@@ -5,12 +5,24 @@
 import { goal, howOf, inTurns, refreshed, sameRows, time } from "../harness/measure.mjs";
 import { say } from "../harness/report.mjs";
 
-const ORDERS = 100_000;
-const PRODUCTS = 10_000;
+export const ORDERS = 100_000;
+export const PRODUCTS = 10_000;
 
 const JOIN = `items i JOIN orders o ON i.order_id = o.order_id JOIN products p ON i.product_id = p.product_id`;
-const QUERY = `SELECT p.category, o.region, sum(i.qty * i.price) AS amount, count(*) AS n, avg(i.price) AS avg_price
+export const QUERY = `SELECT p.category, o.region, sum(i.qty * i.price) AS amount, count(*) AS n, avg(i.price) AS avg_price
 FROM ${JOIN} GROUP BY p.category, o.region`;
+
+/** A fact table of so many rows, and its two dimensions. */
+export async function makeTables(run, rows) {
+  await run(`CREATE TABLE items AS SELECT i AS id, (hash(i * 7 + 1) % ${ORDERS})::BIGINT AS order_id, (hash(i * 13 + 1) % ${PRODUCTS})::INTEGER AS product_id,
+    (1 + hash(i * 17) % 9)::INTEGER AS qty, ((hash(i * 19) % 100000) / 100.0)::DECIMAL(12, 2) AS price FROM range(${rows}) r(i)`);
+  await run(
+    `CREATE TABLE orders AS SELECT i AS order_id, 'r' || (hash(i * 23) % 20) AS region, (hash(i * 29) % 50000)::INTEGER AS customer_id FROM range(${ORDERS}) r(i)`,
+  );
+  await run(
+    `CREATE TABLE products AS SELECT i::INTEGER AS product_id, 'cat' || (hash(i * 31) % 50) AS category, 'product ' || i AS name FROM range(${PRODUCTS}) r(i)`,
+  );
+}
 
 export class Star {
   constructor(lake, connection, rows) {
@@ -28,14 +40,7 @@ export class Star {
   /** The tables, the view, and the same rows once more for the change that is written by hand. */
   async make() {
     say(`${this.rows} items`);
-    await this.run(`CREATE TABLE items AS SELECT i AS id, (hash(i * 7 + 1) % ${ORDERS})::BIGINT AS order_id, (hash(i * 13 + 1) % ${PRODUCTS})::INTEGER AS product_id,
-      (1 + hash(i * 17) % 9)::INTEGER AS qty, ((hash(i * 19) % 100000) / 100.0)::DECIMAL(12, 2) AS price FROM range(${this.rows}) r(i)`);
-    await this.run(
-      `CREATE TABLE orders AS SELECT i AS order_id, 'r' || (hash(i * 23) % 20) AS region, (hash(i * 29) % 50000)::INTEGER AS customer_id FROM range(${ORDERS}) r(i)`,
-    );
-    await this.run(
-      `CREATE TABLE products AS SELECT i::INTEGER AS product_id, 'cat' || (hash(i * 31) % 50) AS category, 'product ' || i AS name FROM range(${PRODUCTS}) r(i)`,
-    );
+    await makeTables((sql) => this.run(sql), this.rows);
     await this.lake.define([{ name: "by_category", sql: QUERY, refresh: "auto" }]);
     const build = [await time(() => this.refresh())];
     await this.run(

@@ -7,6 +7,7 @@ import {
   listValue,
   VARCHAR,
 } from "@duckdb/node-api";
+import { quotePath } from "../sql/quote.js";
 import { engineError } from "./errors.js";
 import { interrupted, interruptOnAbort } from "./interrupt.js";
 import { Patience } from "./retry.js";
@@ -89,6 +90,12 @@ export class Session {
 
   async run(sql: string, parameters: readonly Parameter[] = []): Promise<void> {
     await this.rows(sql, parameters);
+  }
+
+  /** Drops temporary tables, those that are there, in one go. */
+  async dropTemporary(tables: readonly string[]): Promise<void> {
+    if (tables.length === 0) return;
+    await this.run(tables.map((table) => `DROP TABLE IF EXISTS ${quotePath(["temp", table])}`).join("; "));
   }
 
   /** Runs INSERT, UPDATE or DELETE and answers the number of rows that it touched. */

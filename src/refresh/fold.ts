@@ -51,20 +51,17 @@ export async function foldGroups(input: FoldInput): Promise<void> {
   const names = layout.columns.map((column) => q(column.name)).join(", ");
   let after: string;
   if (foldable) {
-    await fold(input);
-    await session.run(
-      `CREATE OR REPLACE TEMP TABLE ${q(REREAD)} AS SELECT ${[...groups.keys.map(q), "1 AS one"].join(", ")} FROM ${q(FOLDED)} WHERE "reread"`,
-    );
+    const reread = await fold(input);
     const folded = layout.columns.map((column) => `${q(column.id)} AS ${q(column.name)}`).join(", ");
     const kept = groups.keys.length === 0 ? "" : ` AND ${q(rowsColumn(groups.states))} > 0`;
-    after = `SELECT ${folded} FROM ${q(FOLDED)} WHERE NOT "reread"${kept} UNION ALL SELECT ${names} FROM (${await rereadGroups(input, REREAD)})`;
+    after = `SELECT ${folded} FROM ${q(FOLDED)} WHERE NOT "reread"${kept}`;
+    if (reread) after += ` UNION ALL SELECT ${names} FROM (${await rereadGroups(input, REREAD)})`;
   } else {
     after = await rereadGroups(input, CHANGED_GROUPS);
   }
   await fillDifference(session, layout, after, `SELECT ${names} FROM ${q(OLD_GROUPS)}`);
   const changed = (layout.counted ?? []).map((_, position) => changedValues(position));
-  for (const table of [CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD, ...changed])
-    await session.run(`DROP TABLE IF EXISTS temp.${q(table)}`);
+  await session.dropTemporary([CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD, ...changed]);
 }
 
 function rowsColumn(states: readonly GroupState[]): ColumnId {
@@ -130,8 +127,13 @@ async function sumByGroup(input: FoldInput): Promise<void> {
     weight: term.weight,
     relation: { kind: "project", input: term.relation, columns: [...columns, ...keepColumns([term.weight])] } as const,
   }));
-  // Consolidated first: an extreme must not be taken from a row that another term takes away again.
-  await createFromRows(session, CHANGED_ROWS, renderTerms(terms, ids, leaves), (rows) => consolidated(ids, rows));
+  const rows = renderTerms(terms, ids, leaves);
+  let changedRows = `(${rows})`;
+  if (session.sparing || counted.length > 0 || !groups.states.every(addsUp)) {
+    // Consolidated first: an extreme must not be taken from a row that another term takes away again.
+    await createFromRows(session, CHANGED_ROWS, rows, (from) => consolidated(ids, from));
+    changedRows = q(CHANGED_ROWS);
+  }
   const keys = groups.keys.map(q);
   const one = keys.length === 0 ? " HAVING count(*) > 0" : "";
   const joins: string[] = [];
@@ -144,8 +146,14 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   const all = ["groups.*", ...joins.map((_, position) => `values${position + 1}.${rest}`)];
   await session.run(
     `CREATE OR REPLACE TEMP TABLE ${q(CHANGED_GROUPS)} AS SELECT ${all.join(", ")}
-     FROM (SELECT ${[...keys, ...changes].join(", ")} FROM ${q(CHANGED_ROWS)}${byKeys(keys)}${one}) AS groups ${joins.join(" ")}`,
+     FROM (SELECT ${[...keys, ...changes].join(", ")} FROM ${changedRows}${byKeys(keys)}${one}) AS groups ${joins.join(" ")}`,
   );
+}
+
+/** True where rows that cancel out leave no trace in the state's change, whether or not they are taken out before. */
+function addsUp({ rule }: GroupState): boolean {
+  if (rule.rule === "sum") return rule.endless === undefined;
+  return rule.rule === "rows" || rule.rule === "count" || rule.rule === "value";
 }
 
 /** By group, the changes of the states that are made from the distinct values at a position, with their join. */
@@ -169,8 +177,8 @@ function changesOf(states: readonly GroupState[], values: number | undefined, ta
   });
 }
 
-/** Old state and change put together, with a mark on the groups that must be read anew. */
-async function fold(input: FoldInput): Promise<void> {
+/** Old state and change put together, with a mark on the groups that must be read anew; true where there are any, in REREAD. */
+async function fold(input: FoldInput): Promise<boolean> {
   const { session, groups, layout } = input;
   const old = (id: ColumnId): string => `old.${q(nameOf(layout, id))}`;
   const rereads: string[] = [];
@@ -199,6 +207,11 @@ async function fold(input: FoldInput): Promise<void> {
        SELECT ${[...keys, ...columns].join(", ")}
        FROM ${q(CHANGED_GROUPS)} AS changed LEFT JOIN ${q(OLD_GROUPS)} AS old ON ${matchKeys(input, "old", "changed")})`,
   );
+  if (rereads.length === 0) return false;
+  const marked = await session.change(
+    `CREATE OR REPLACE TEMP TABLE ${q(REREAD)} AS SELECT ${[...groups.keys.map(q), "1 AS one"].join(", ")} FROM ${q(FOLDED)} WHERE "reread"`,
+  );
+  return marked > 0n;
 }
 
 /** The state of some groups from the sources at the horizon, their keys pushed down to the tables. */

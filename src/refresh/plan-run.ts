@@ -43,8 +43,8 @@ export interface RunContext {
   readonly instant: string;
   /** The newest snapshot when the run began: where views that this run does not move are read. */
   readonly present: bigint;
-  /** Where the views that this run has moved stand, by lower-case name. */
-  readonly moved: Map<string, { readonly snapshot: bigint; readonly built: BuiltView }>;
+  /** Where the views that this run has moved stand, by lower-case name: the snapshots are looked up where they matter. */
+  readonly moved: Map<string, { readonly snapshot: (session: Session) => Promise<bigint>; readonly built: BuiltView }>;
   /** The deltas that several views of the run read. */
   readonly shared: SharedDeltas;
   /** In a dry run: the views that the run would move, by lower-case name. */
@@ -228,7 +228,7 @@ function decide(
 }
 
 async function planSource(run: RunContext, view: StoredView, defined: DefinedSource): Promise<PlannedSource> {
-  const place = placeOf(run, view, defined);
+  const place = await placeOf(run, view, defined);
   const layout = place.built?.layout ?? null;
   const base = { defined, table: place.table, layout, to: place.to };
   const cursor = run.state.cursors.find((row) => row.view === view.name && row.source === defined.name);
@@ -327,7 +327,7 @@ interface Place {
 }
 
 /** Which physical table of the lake stands for a source, and up to which snapshot it is read. */
-function placeOf(run: RunContext, view: StoredView, defined: DefinedSource): Place {
+async function placeOf(run: RunContext, view: StoredView, defined: DefinedSource): Promise<Place> {
   if (defined.kind === "table") {
     return { table: { schema: defined.schema, table: defined.table }, built: null, to: run.horizon };
   }
@@ -335,7 +335,8 @@ function placeOf(run: RunContext, view: StoredView, defined: DefinedSource): Pla
   const upstream = run.state.views.find((candidate) => sameName(candidate.name, defined.table));
   const built = moved?.built ?? upstream?.built ?? null;
   if (built === null) throw missing(view, defined, run.horizon);
-  return { table: { schema: run.tables.schema, table: built.table }, built, to: moved?.snapshot ?? run.present };
+  const to = moved === undefined ? run.present : await moved.snapshot(run.session);
+  return { table: { schema: run.tables.schema, table: built.table }, built, to };
 }
 
 /** The columns that the view's plan reads of a source; all where there is no plan. */

@@ -52,9 +52,7 @@ export class SharedDeltas {
 
   /** Drops the tables, at the end of a run. */
   async drop(session: Session): Promise<void> {
-    for (const { table } of this.known.values()) {
-      await session.run(`DROP TABLE IF EXISTS ${quotePath(["temp", table])}`);
-    }
+    await session.dropTemporary([...this.known.values()].map(({ table }) => table));
     this.forget();
   }
 }

@@ -1,7 +1,6 @@
 import { loadDifference, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
 import { countAt, tableAtVersion } from "../catalog/tables.js";
 import { loadLoggedDelta } from "../log/read.js";
-import { quoteIdentifier } from "../sql/quote.js";
 import { isLimited } from "../view/layout.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
 import { type PlannedSource, type PlannedView, type RunContext, readersOf, usedColumns } from "./plan-run.js";
@@ -9,6 +8,7 @@ import { type PlannedSource, type PlannedView, type RunContext, readersOf, usedC
 /** The deltas of one view's sources, each in a temporary table. */
 export class ViewDeltas {
   private readonly loaded = new Map<string, SourceDelta>();
+  private dropped = false;
 
   constructor(
     private readonly context: RunContext,
@@ -42,10 +42,15 @@ export class ViewDeltas {
     return `ivm_delta_${this.planned.sources.findIndex((candidate) => candidate.defined.name === source) + 1}`;
   }
 
+  /** The temporary tables that are still there. */
+  get tables(): readonly string[] {
+    return this.dropped ? [] : [...this.loaded.keys()].map((name) => this.table(name));
+  }
+
+  /** Drops the tables; what is known of the deltas stays. */
   async drop(): Promise<void> {
-    for (const name of this.loaded.keys()) {
-      await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(this.table(name))}`);
-    }
+    await this.context.session.dropTemporary(this.tables);
+    this.dropped = true;
   }
 
   private async loadDelta(source: PlannedSource): Promise<SourceDelta> {

@@ -125,7 +125,7 @@ export class ViewWork {
     this.log = await this.openLog();
     const terms = countTerms(this.planned.view.definition.plan, () => false, false);
     const written = await writeCursors(this.writeInput("incremental", null, terms), built);
-    this.context.moved.set(this.planned.view.name.toLowerCase(), { snapshot: written.snapshot, built });
+    this.context.moved.set(this.planned.view.name.toLowerCase(), { ...written, built });
   }
 
   private async incremental(): Promise<ViewResult> {
@@ -342,10 +342,11 @@ export class ViewWork {
     } else {
       this.context.standing.add(view.name.toLowerCase());
     }
-    await this.deltas.drop();
-    for (const difference of [...this.differences(table), ...recursionTables(view.definition.plan)]) {
-      await this.context.session.run(`DROP TABLE IF EXISTS temp.${quoteIdentifier(difference)}`);
-    }
+    await this.context.session.dropTemporary([
+      ...this.deltas.tables,
+      ...this.differences(table),
+      ...recursionTables(view.definition.plan),
+    ]);
     return {
       view: view.name,
       status: "refreshed",

@@ -5,7 +5,7 @@ import { CATALOG_BUSY, LOST_RACE } from "../engine/errors.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import { retryConflicts } from "../engine/retry.js";
 import type { Session } from "../engine/session.js";
-import { ConflictError, InternalError, RefreshError } from "../errors.js";
+import { ConflictError, InternalError, InterruptedError, IvmError, RefreshError } from "../errors.js";
 import type { LogWriter } from "../log/writer.js";
 import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
@@ -63,8 +63,8 @@ interface RunRecord {
 export interface Written {
   readonly inserted: bigint;
   readonly deleted: bigint;
-  /** The snapshot that this commit made. */
-  readonly snapshot: bigint;
+  /** Looks up the snapshot that this commit made. */
+  readonly snapshot: (session: Session) => Promise<bigint>;
 }
 
 export function physicalTable(state: StateTables, name: string): string {
@@ -305,18 +305,24 @@ async function commit(
   const { session, state, definition, before, horizon, runId } = input;
   const commitId = randomUUID();
   const transaction = async () => {
-    const [progress] = await session.rows<Progress>(
-      `SELECT view, horizon, run_id AS "runId", instant, costs FROM ${state.table("progress")} WHERE view = $1`,
-      [definition.name],
-    );
-    if (progress === undefined || progress.horizon !== before.horizon || progress.runId !== before.runId)
-      throw moved(definition.name);
     const written = await write();
-    // This row is updated in place by every run that moves the view: of two at once, one gets a conflict.
-    await session.run(
-      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, costs = $5, updated_at = now() WHERE view = $6`,
-      [horizon, runId, input.instant, printCursors(input.cursors), input.record.costs(), definition.name],
+    // This row is updated in place by every run that moves the view: of two at once, one gets a conflict. Where another
+    // run has moved the view before, the row is not the one that was planned with.
+    const updated = await session.change(
+      `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, costs = $5, updated_at = now()
+       WHERE view = $6 AND ${UNMOVED}`,
+      [
+        horizon,
+        runId,
+        input.instant,
+        printCursors(input.cursors),
+        input.record.costs(),
+        definition.name,
+        before.horizon,
+        before.runId,
+      ],
     );
+    if (updated !== 1n) throw moved(definition.name);
     await writeRun(input, written);
     await input.log?.register();
     await state.commitMessage(session, `refresh ${definition.name} to ${horizon}`, {
@@ -329,13 +335,35 @@ async function commit(
     });
     return written;
   };
-  const once = () => input.engine.committing(() => session.transaction(transaction));
+  const once = () =>
+    input.engine
+      .committing(() => session.transaction(transaction))
+      .catch(async (error: unknown) => {
+        throw await orMoved(input, error);
+      });
   const { patience, signal } = session;
   // A log that is begun or caught up is read from files that may be gone by then.
   const lasts = input.log === null || input.log.mode === "append";
   const codes = lasts ? COMMIT_CONFLICTS : new Set<string>();
   const counts = await retryConflicts(once, async () => undefined, { patience, signal, codes });
-  return { ...counts, snapshot: await snapshotOf(input, commitId) };
+  let snapshot: Promise<bigint> | undefined;
+  const lookUp = (own: Session): Promise<bigint> => (snapshot ??= snapshotOf(input, own, commitId));
+  return { ...counts, snapshot: lookUp };
+}
+
+const UNMOVED = "horizon IS NOT DISTINCT FROM CAST($7 AS BIGINT) AND run_id IS NOT DISTINCT FROM CAST($8 AS VARCHAR)";
+
+/** A view that another run has moved may fail in any way: what was planned for it does not fit any more. */
+async function orMoved({ session, state, definition, before }: WriteInput, error: unknown): Promise<unknown> {
+  if (!(error instanceof IvmError) || error instanceof ConflictError || error instanceof InterruptedError) return error;
+  const look = `SELECT horizon, run_id AS "runId" FROM ${state.table("progress")} WHERE view = $1`;
+  try {
+    const [progress] = await session.rows<Pick<Progress, "horizon" | "runId">>(look, [definition.name]);
+    const same = progress?.horizon === before.horizon && progress.runId === before.runId;
+    return same ? error : moved(definition.name);
+  } catch {
+    return error;
+  }
 }
 
 /** The time of a moment of `performance.now()`, as SQL. */
@@ -367,8 +395,8 @@ async function writeRun(input: WriteInput, written: { inserted: bigint; deleted:
 }
 
 /** The snapshot of our own commit, found by its id: the newest one may be another writer's. */
-async function snapshotOf(input: WriteInput, commitId: string): Promise<bigint> {
-  const snapshot = await snapshotOfCommit(input.session, input.engine, input.horizon, commitId);
+async function snapshotOf(input: WriteInput, session: Session, commitId: string): Promise<bigint> {
+  const snapshot = await snapshotOfCommit(session, input.engine, input.horizon, commitId);
   if (snapshot === undefined) {
     throw new InternalError(
       "commit_lost",
