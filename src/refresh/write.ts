@@ -305,6 +305,8 @@ async function commit(
   const { session, state, definition, before, horizon, runId } = input;
   const commitId = randomUUID();
   const transaction = async () => {
+    // In SQLite everybody waits for a transaction that has read, so one that will come to nothing ends at once.
+    if (!input.engine.readsTogether && !(await standsAsPlanned(input))) throw moved(definition.name);
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict. Where another
     // run has moved the view before, the row is not the one that was planned with.
@@ -353,17 +355,19 @@ async function commit(
 
 const UNMOVED = "horizon IS NOT DISTINCT FROM CAST($7 AS BIGINT) AND run_id IS NOT DISTINCT FROM CAST($8 AS VARCHAR)";
 
+async function standsAsPlanned({ session, state, definition, before }: WriteInput): Promise<boolean> {
+  const [progress] = await session.rows<Pick<Progress, "horizon" | "runId">>(
+    `SELECT horizon, run_id AS "runId" FROM ${state.table("progress")} WHERE view = $1`,
+    [definition.name],
+  );
+  return progress?.horizon === before.horizon && progress.runId === before.runId;
+}
+
 /** A view that another run has moved may fail in any way: what was planned for it does not fit any more. */
-async function orMoved({ session, state, definition, before }: WriteInput, error: unknown): Promise<unknown> {
+async function orMoved(input: WriteInput, error: unknown): Promise<unknown> {
   if (!(error instanceof IvmError) || error instanceof ConflictError || error instanceof InterruptedError) return error;
-  const look = `SELECT horizon, run_id AS "runId" FROM ${state.table("progress")} WHERE view = $1`;
-  try {
-    const [progress] = await session.rows<Pick<Progress, "horizon" | "runId">>(look, [definition.name]);
-    const same = progress?.horizon === before.horizon && progress.runId === before.runId;
-    return same ? error : moved(definition.name);
-  } catch {
-    return error;
-  }
+  const stands = await standsAsPlanned(input).catch(() => true);
+  return stands ? error : moved(input.definition.name);
 }
 
 /** The time of a moment of `performance.now()`, as SQL. */
