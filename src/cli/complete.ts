@@ -65,8 +65,7 @@ function candidatesOf(program: Command, place: Place, current: string): Promise<
   }
   if (option !== undefined) return valuesOf(option, place, current);
   if (place.given === 0 && command.commands.length > 0) {
-    const help = command === program ? ["help\tprint help for a command"] : [];
-    return [...command.commands.map((below) => `${below.name()}\t${below.description()}`), ...help];
+    return command.commands.map((below) => `${below.name()}\t${below.description()}`);
   }
   if (place.given === 0 && command === program) return [];
   const { registeredArguments } = command;

@@ -13,6 +13,7 @@ import { registerDoctor } from "./doctor.js";
 import { registerDrop } from "./drop.js";
 import { registerExplain } from "./explain.js";
 import { registerGraph } from "./graph.js";
+import { registerHelp } from "./help.js";
 import { registerHistory } from "./history.js";
 import { registerImport } from "./import.js";
 import { registerInit } from "./init.js";
@@ -67,7 +68,7 @@ export function createProgram(context: CliContext): Command {
     )
     .option("--debug", "print stack traces of errors, and what the library does")
     .helpOption("--help", "print help")
-    .helpCommand("help [command]", "print help for a command")
+    .helpCommand(false)
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     // Errors are printed by the frame, like all others.
     .configureOutput({ outputError: () => undefined })
@@ -103,6 +104,7 @@ export function createProgram(context: CliContext): Command {
     registerDrop,
     registerDemo,
     registerCompletion,
+    registerHelp,
   ];
   for (const register of registrations) {
     register(program, context);

@@ -81,7 +81,7 @@ describe("docs/cli.md", () => {
   it("names the options of every command, and none that does not exist", () => {
     const documented = new Set(optionsIn(page));
     expect(global.filter((option) => !documented.has(option))).toEqual([]);
-    const known = new Set([...global, ...commands.flatMap(({ command }) => optionsOf(command))]);
+    const known = new Set(["--help", ...global, ...commands.flatMap(({ command }) => optionsOf(command))]);
     expect([...documented].filter((option) => !known.has(option))).toEqual([]);
     // A row names no option of another command.
     const foreign = usages.flatMap((usage) => {

@@ -66,6 +66,7 @@ describe("wrong usage", () => {
     ],
     [["status", "--output", "jsn"], "argument 'jsn' is invalid", "Did you mean json?"],
     [["completion", "bsh"], "'bsh' is invalid", "Did you mean bash?"],
+    [["help", "refrsh"], "unknown command 'refrsh'", 'Did you mean "refresh"?'],
     [["consumer", "lst"], "unknown command 'lst'", "Did you mean list?"],
     [["graph", "too", "many"], "too many arguments for 'graph'", "ducklake-ivm --help"],
     [["explain"], "missing required argument 'view'", "ducklake-ivm --help"],
