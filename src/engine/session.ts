@@ -14,9 +14,6 @@ import { Patience } from "./retry.js";
 
 export type Parameter = string | number | bigint | boolean | null | readonly string[];
 
-/** So many answers are taken along from call to call. */
-const MOST_ANSWERS = 1_000;
-
 /**
  * One connection, with errors translated into this project's family. A connection does one thing at a time: callers
  * never run two statements of one session side by side.
@@ -29,7 +26,7 @@ export class Session {
   /** The transaction that reads are put into is opened by the first of them: work that reads nothing has none. */
   private reading: "no" | "wanted" | "open" = "no";
   private heedsSignal = true;
-  private answers = new Map<string, Promise<unknown>>();
+  private readonly answers = new Map<string, Promise<unknown>>();
 
   constructor(
     readonly connection: DuckDBConnection,
@@ -132,7 +129,7 @@ export class Session {
     }
   }
 
-  /** An answer that can never change, such as anything about a snapshot, asked for once. */
+  /** An answer that can't change while the session lives, such as anything about a snapshot, asked for once. */
   remember<Answer>(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     const known = this.answers.get(key);
     if (known !== undefined) return known as Promise<Answer>;
@@ -193,11 +190,9 @@ export class Session {
     }
   }
 
-  /** The same connection for the next call, with the answers that are remembered. */
+  /** The same connection for the next call. Until then snapshots may be expired, or the catalog restored. */
   renewed(signal: AbortSignal | undefined, patience: Patience | undefined): Session {
-    const next = new Session(this.connection, this.redact, signal, patience);
-    if (this.answers.size <= MOST_ANSWERS) next.answers = this.answers;
-    return next;
+    return new Session(this.connection, this.redact, signal, patience);
   }
 
   close(): void {
