@@ -78,7 +78,7 @@ test("a partition that loses or changes a row, or gets one that is not behind it
 test("NULLs have their place in the order, wherever that is", async () => {
   await using made = await bookings({
     v: `SELECT n, sum(n) OVER (PARTITION BY account ORDER BY moment DESC) AS s FROM b`,
-    w: `SELECT n, lag(n) OVER (ORDER BY moment NULLS FIRST, account DESC) AS l FROM b`,
+    w: `SELECT n, lag(n) OVER (ORDER BY moment NULLS FIRST, account DESC, n) AS l FROM b`,
   });
   const both = async (): Promise<PartitionCounts[]> => {
     const result = await made.refresh();
