@@ -46,7 +46,9 @@ async function needsOf(run: RunContext): Promise<SnapshotNeed[]> {
     const source = sourceOfLog(log);
     return source === undefined ? [] : [{ kind: "log" as const, name: source, source: null, snapshot: end }];
   });
-  const needs = [...cursors, ...logs].sort((one, other) => Number(one.snapshot - other.snapshot));
+  const needs = [...cursors, ...logs].sort(
+    (one, other) => Number(one.snapshot - other.snapshot) || nameOfNeed(one).localeCompare(nameOfNeed(other), "en"),
+  );
   const ids = [...new Set(needs.map(({ snapshot }) => snapshot))];
   const existing = await existingSnapshots(run.session, run.engine, ids);
   return needs.map((need) => ({ ...need, exists: existing.has(need.snapshot) }));
@@ -80,4 +82,17 @@ function warningsOf(
   const when = lastsMs <= 0 ? "at the next CHECKPOINT" : `in ${Math.ceil(lastsMs / 60_000)} minutes`;
   const text = `snapshot ${needed.snapshot}, needed by ${holders.join(", ")}, expires ${when} by the lake's expire_older_than`;
   return [...lost, { code: "snapshot_expires", text: `${text}; refresh before, or raise the setting` }];
+}
+
+/** For an order that does not depend on the engine's. */
+function nameOfNeed({
+  kind,
+  name,
+  source,
+}: {
+  readonly kind: string;
+  readonly name: string;
+  readonly source: string | null;
+}): string {
+  return [kind, name, source].join(" ");
 }
