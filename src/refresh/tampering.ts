@@ -57,7 +57,10 @@ export async function findTampering(
 
 /** False where the history alone shows that others only changed rows of the views' base tables: the usual case. */
 function mayBeTampered(state: State, built: readonly StoredView[], history: ChangeHistory, present: bigint): boolean {
-  const horizons = built.flatMap(({ name }) => state.progress.get(name)?.horizon ?? []);
+  // A view that reads no source stays where it was built, far behind what others make the history go back to.
+  const moving = built.filter(({ definition }) => definition.sources.length > 0);
+  const followed = moving.length > 0 ? moving : built;
+  const horizons = followed.flatMap(({ name }) => state.progress.get(name)?.horizon ?? []);
   const [first] = horizons.sort((a, b) => (a < b ? -1 : 1));
   if (first === undefined) return false;
   const tables = new Set(
@@ -90,7 +93,8 @@ function tamperedTables(
     if (table.since > table.created || columns.join("\n") !== table.columns.join("\n")) {
       return because(`something else has altered the columns of the view's table ${name}`, true);
     }
-    if (table.created > horizon && history.refreshedView(table.created) !== view.name) {
+    const isForeign = history.knows(table.created) && history.refreshedView(table.created) !== view.name;
+    if (table.created > horizon && isForeign) {
       return because(`something else has replaced the view's table ${name}`, true);
     }
     if (table.id !== null) ids.add(table.id);

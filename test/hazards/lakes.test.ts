@@ -143,3 +143,20 @@ test.each([
     expect(viewOf(await scene.refresh(), "sums").strategy).toBe("incremental");
   },
 );
+
+test("a view without sources stands where it was built, and that is not taken for somebody else's work", async () => {
+  await using scene = await Scene.start();
+  await scene.sql("CREATE TABLE t (a INTEGER)", "INSERT INTO t VALUES (1)");
+  await scene.define({ moving: "SELECT a FROM t", standing: "SELECT col0 AS a FROM (VALUES (1), (2))" });
+  for (const rows of ["(2)", "(3), (NULL)"]) {
+    await scene.sql(`INSERT INTO t VALUES ${rows}`);
+    const { views } = await scene.refresh();
+    expect(views.map(({ view, status }) => [view, status])).toEqual([
+      ["moving", "refreshed"],
+      ["standing", "unchanged"],
+    ]);
+    expect((await scene.refresh()).status).toBe("unchanged");
+  }
+  await scene.sql("DROP VIEW standing");
+  expect((await scene.refresh()).warnings.map(({ code }) => code)).toEqual(["user_view_restored"]);
+});
