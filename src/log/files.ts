@@ -151,9 +151,14 @@ async function allOrNone<Result>(work: readonly (() => Promise<Result>)[]): Prom
 /** The part of the grace time after which a file that was written is no longer sure to be there. */
 const TRUSTED_SHARE = 0.5;
 
+/** True where no sweep can have taken away what was written then. */
+export function isYoung(writtenAt: number, graceMs: number): boolean {
+  return Date.now() - writtenAt <= graceMs * TRUSTED_SHARE;
+}
+
 /** @throws LakeError `log_file_old` for files that a sweep may have taken away before they are registered. */
 export function requireYoung(log: string, writtenAt: number, graceMs: number): void {
-  if (Date.now() - writtenAt <= graceMs * TRUSTED_SHARE) return;
+  if (isYoung(writtenAt, graceMs)) return;
   throw new LakeError(
     "log_file_old",
     `The log of ${log}: its files were not registered in time. Nothing was changed.`,

@@ -7,6 +7,7 @@ import {
   consolidate,
   dropConsolidated,
   type FileContext,
+  isYoung,
   requireYoung,
   writeBase,
   writeSegment,
@@ -101,6 +102,11 @@ export class LogWriter {
     if (this.mode === "begin")
       await beginEpoch(session, root.tables, this.log, this.files.epoch, this.schema, this.before);
     await insertEntries(session, root.tables, this.entries);
+  }
+
+  /** True where what was written can still be registered. */
+  get lasts(): boolean {
+    return isYoung(this.writtenAt, this.root.graceMs);
   }
 
   /** What was written, for the result. */

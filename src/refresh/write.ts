@@ -293,6 +293,13 @@ function moved(view: string): ConflictError {
   });
 }
 
+function tooOld(view: string): ConflictError {
+  return new ConflictError("log_file_old", `View ${view}: what was written for its log may be swept by now.`, {
+    subject: { view },
+    hint: "Run the same command again.",
+  });
+}
+
 /**
  * Runs the writes, the cursors, the run's record and the commit's message in one transaction of the lake. What it
  * writes was computed before, from snapshots that stay as they are and for the view as it stands in its progress row: so
@@ -337,12 +344,14 @@ async function commit(
     });
     return written;
   };
-  const once = () =>
-    input.engine
+  const once = (attempt: number) => {
+    if (attempt > 1 && input.log?.lasts === false) throw tooOld(definition.name);
+    return input.engine
       .committing(() => session.transaction(transaction))
       .catch(async (error: unknown) => {
         throw await orMoved(input, error);
       });
+  };
   const { patience, signal } = session;
   // A log that is begun or caught up is read from files that may be gone by then.
   const lasts = input.log === null || input.log.mode === "append";

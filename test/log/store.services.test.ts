@@ -155,7 +155,6 @@ describe("the manifest", () => {
     ["missing", undefined],
     ["garbage", "\u0000 this is no JSON {"],
     ["another format", JSON.stringify({ format_version: 99, commit: 7 })],
-    ["foreign", JSON.stringify({ format_version: 1, lake: "another", log: "totals", commit: "x", end: 99_999 })],
   ])("is repaired by refresh and by compact where it is %s", async (_, text) => {
     for (const repair of [() => scene.refresh(), () => scene.lake.compact()]) {
       const store = elsewhere();
