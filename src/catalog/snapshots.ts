@@ -173,41 +173,40 @@ export class ChangeHistory {
 
   /** True where the snapshot is among those that were read; others may exist as well. */
   knows(snapshot: bigint): boolean {
-    return this.snapshots.some((candidate) => candidate.id === snapshot);
+    return this.find(snapshot) !== undefined;
   }
 
   /** When a snapshot was committed, as `commitTime` says it; undefined where it is not among those that were read. */
   timeOf(snapshot: bigint): string | undefined {
-    return this.snapshots.find((candidate) => candidate.id === snapshot)?.time;
+    return this.find(snapshot)?.time;
   }
 
   /** The view whose refresh made a snapshot; undefined for any other commit, and where it is not known. */
   refreshedView(snapshot: bigint): string | undefined {
-    return this.snapshots.find((candidate) => candidate.id === snapshot)?.view ?? undefined;
+    return this.find(snapshot)?.view ?? undefined;
   }
 
   /** True where a commit after `from` that refreshed no view did more than change rows of the known tables. */
   othersTouched(from: bigint, known: ReadonlySet<bigint>): boolean {
     return this.snapshots.some(
-      ({ id, view, byTable, tablesChanged, viewsChanged }) =>
-        id > from &&
-        view === null &&
-        (tablesChanged ||
-          viewsChanged ||
-          [...byTable].some(([table, keys]) => !known.has(table) && [...keys].some((key) => DATA_KEYS.has(key)))),
+      (snapshot) =>
+        snapshot.id > from &&
+        snapshot.view === null &&
+        (snapshot.tablesChanged || snapshot.viewsChanged || changesRows(snapshot, (table) => !known.has(table))),
     );
   }
 
   /** True where a commit after `from` that was no refresh of the view changed rows of one of the tables. */
   changedByOthers(view: string, tables: ReadonlySet<bigint>, from: bigint): boolean {
     return this.snapshots.some(
-      (snapshot) => snapshot.id > from && snapshot.view !== view && changesRows(snapshot, tables),
+      (snapshot) => snapshot.id > from && snapshot.view !== view && changesRows(snapshot, (table) => tables.has(table)),
     );
   }
 
   /** The first snapshot after `from` that changed rows of one of the tables; undefined where none is known. */
   firstChange(from: bigint, tables: ReadonlySet<bigint>): bigint | undefined {
-    return this.snapshots.find((snapshot) => snapshot.id > from && changesRows(snapshot, tables))?.id;
+    const changes = (snapshot: SnapshotChanges): boolean => changesRows(snapshot, (table) => tables.has(table));
+    return this.snapshots.find((snapshot) => snapshot.id > from && changes(snapshot))?.id;
   }
 
   window(from: bigint, to: bigint): WindowChanges {
@@ -222,10 +221,15 @@ export class ChangeHistory {
       tablesChanged: inside.some((snapshot) => snapshot.tablesChanged),
     };
   }
+
+  private find(snapshot: bigint): SnapshotChanges | undefined {
+    return this.snapshots.find((candidate) => candidate.id === snapshot);
+  }
 }
 
-function changesRows({ byTable }: SnapshotChanges, tables: ReadonlySet<bigint>): boolean {
-  return [...byTable].some(([table, keys]) => tables.has(table) && [...keys].some((key) => DATA_KEYS.has(key)));
+/** True where rows changed in a table that is meant. */
+function changesRows({ byTable }: SnapshotChanges, isMeant: (table: bigint) => boolean): boolean {
+  return [...byTable].some(([table, keys]) => isMeant(table) && [...keys].some((key) => DATA_KEYS.has(key)));
 }
 
 async function readChanges(session: Session, from: bigint, to: bigint): Promise<SnapshotChanges[]> {

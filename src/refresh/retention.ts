@@ -85,14 +85,6 @@ function warningsOf(
 }
 
 /** For an order that does not depend on the engine's. */
-function nameOfNeed({
-  kind,
-  name,
-  source,
-}: {
-  readonly kind: string;
-  readonly name: string;
-  readonly source: string | null;
-}): string {
+function nameOfNeed({ kind, name, source }: Omit<SnapshotNeed, "exists">): string {
   return [kind, name, source].join(" ");
 }

@@ -354,8 +354,8 @@ async function commit(
   };
   const { patience, signal } = session;
   // A log that is begun or caught up is read from files that may be gone by then.
-  const lasts = input.log === null || input.log.mode === "append";
-  const codes = lasts ? COMMIT_CONFLICTS : new Set<string>();
+  const isRepeatable = input.log === null || input.log.mode === "append";
+  const codes = isRepeatable ? COMMIT_CONFLICTS : new Set<string>();
   const counts = await retryConflicts(once, async () => undefined, { patience, signal, codes });
   let snapshot: Promise<bigint> | undefined;
   const lookUp = (own: Session): Promise<bigint> => (snapshot ??= snapshotOf(input, own, commitId));

@@ -5,14 +5,19 @@ import { OpenLake } from "../setup/open-lake.js";
 
 const view = (name: string) => ({ name, sql: `SELECT '${name}' AS name, count(*) AS n FROM t` });
 
-test("a lake sees what another has defined and refreshed since its last call", async () => {
-  await using place = await OpenLake.start();
-  const { lake, connection } = place;
-  await connection.run("CREATE TABLE t AS SELECT 1 AS a");
-  await lake.define([view("one")]);
-  await lake.refresh();
-  expect(await lake.refresh()).toMatchObject({ status: "unchanged" });
+/** A lake whose connection was used by a refresh that found nothing to do. */
+async function rested(): Promise<OpenLake> {
+  const place = await OpenLake.start();
+  await place.connection.run("CREATE TABLE t AS SELECT 1 AS a");
+  await place.lake.define([view("one")]);
+  await place.lake.refresh();
+  expect(await place.lake.refresh()).toMatchObject({ status: "unchanged" });
+  return place;
+}
 
+test("a lake sees what another has defined and refreshed since its last call", async () => {
+  await using place = await rested();
+  const { lake, connection } = place;
   // Another program's work, in the same instance, since the catalog is a file of DuckDB.
   const instance = (lake as unknown as { engine: { instance: never } }).engine.instance;
   await using other = await open({ catalog: "unused: the lake is attached already" }, { instance });
@@ -28,12 +33,8 @@ test("a lake sees what another has defined and refreshed since its last call", a
 });
 
 test("a connection that is used again has what its instance was told meanwhile", async () => {
-  await using place = await OpenLake.start();
+  await using place = await rested();
   const { lake, connection } = place;
-  await connection.run("CREATE TABLE t AS SELECT 1 AS a");
-  await lake.define([view("one")]);
-  await lake.refresh();
-  await lake.refresh();
   // Reads of old versions are wrong without these rules being off.
   await connection.run("SET disabled_optimizers = ''");
   expect(await lake.refresh()).toMatchObject({ status: "unchanged" });
@@ -43,12 +44,8 @@ test("a connection that is used again has what its instance was told meanwhile",
 });
 
 test("a connection that is given to the caller is not used again", async () => {
-  await using place = await OpenLake.start();
+  await using place = await rested();
   const { lake } = place;
-  await place.connection.run("CREATE TABLE t AS SELECT 1 AS a");
-  await lake.define([view("one")]);
-  await lake.refresh();
-  await lake.refresh();
   const given = await lake.connect();
   await given.run("BEGIN");
   await given.run("CREATE TEMP TABLE mine AS SELECT 1 AS a");
