@@ -1,5 +1,5 @@
 /** Times of work, and how two of them compare. */
-import { median } from "./report.mjs";
+import { median, say } from "./report.mjs";
 
 /** Milliseconds that the work takes. */
 export async function time(work) {
@@ -31,6 +31,18 @@ export function goal(what, kind, bound, times, other) {
   const sign = kind === "faster" ? "≥" : "≤";
   const digits = kind === "within" ? 0 : 1;
   return { text: `${what} ${value.toFixed(Math.max(digits, 1))}${unit} (${sign} ${bound}${unit})`, met };
+}
+
+/** Measures one piece of work in a lake of its own, which is removed afterwards; nothing where it was not asked for. */
+export async function inLake({ openLake, only }, work, measure) {
+  if (only !== undefined && !work.includes(only)) return [];
+  const place = await openLake();
+  try {
+    say(work);
+    return await measure(place);
+  } finally {
+    await place.dispose();
+  }
 }
 
 /**

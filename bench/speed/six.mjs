@@ -2,8 +2,7 @@
  * A star of six tables that all change a little: the telescoping sum has six terms. The same change is written by hand as
  * engines do that know only the new state: by inclusion and exclusion, 63 terms, one for each set of changed tables.
  */
-import { goal, howOf, inTurns, refreshed, sameRows } from "../harness/measure.mjs";
-import { say } from "../harness/report.mjs";
+import { goal, howOf, inLake, inTurns, refreshed, sameRows } from "../harness/measure.mjs";
 
 const SIDES = ["a", "b", "c", "d", "e"];
 const TABLES = ["facts", ...SIDES.map((side) => `d${side}`)];
@@ -14,49 +13,45 @@ const joined = (relation) =>
   `${relation("facts")} AS f ${SIDES.map((side) => `JOIN ${relation(`d${side}`)} AS d${side} ON d${side}.id = f.${side}`).join(" ")}`;
 const QUERY = `SELECT da.x AS x, sum(${VALUE}) AS s, count(*) AS n FROM ${joined((table) => table)} GROUP BY da.x`;
 
-export async function sixCase({ openLake, scale, repetitions, only }) {
+export async function sixCase({ scale, repetitions, ...options }) {
   const rows = Math.max(Math.round(1_000_000 * scale), 1000);
   const work = `star of six, ${rows} facts, all changed`;
-  if (only !== undefined && !work.includes(only)) return [];
-  const place = await openLake();
-  const { lake, connection } = place;
-  try {
-    say(work);
+  return inLake(options, work, ({ lake, connection }) => measure(lake, connection, rows, work, repetitions));
+}
+
+async function measure(lake, connection, rows, work, repetitions) {
+  await connection.run(
+    `CREATE TABLE facts AS SELECT i AS id, ${SIDES.map((side, n) => `(hash(i * ${2 * n + 3}) % ${MEMBERS})::INTEGER AS ${side}`).join(", ")}, i % 100 AS v FROM range(${rows}) r(i)`,
+  );
+  for (const side of SIDES) {
     await connection.run(
-      `CREATE TABLE facts AS SELECT i AS id, ${SIDES.map((side, n) => `(hash(i * ${2 * n + 3}) % ${MEMBERS})::INTEGER AS ${side}`).join(", ")}, i % 100 AS v FROM range(${rows}) r(i)`,
+      `CREATE TABLE d${side} AS SELECT i::INTEGER AS id, (hash(i * 7) % 50)::BIGINT AS x FROM range(${MEMBERS}) r(i)`,
     );
-    for (const side of SIDES) {
-      await connection.run(
-        `CREATE TABLE d${side} AS SELECT i::INTEGER AS id, (hash(i * 7) % 50)::BIGINT AS x FROM range(${MEMBERS}) r(i)`,
-      );
-    }
-    await lake.define([{ name: "star", sql: QUERY, refresh: "incremental" }]);
-    await refreshed(lake);
-    await connection.run(
-      `CREATE TABLE by_hand AS SELECT da.x AS x, sum(${VALUE})::DECIMAL(38, 0) AS s, count(*) AS n FROM ${joined((table) => table)} GROUP BY da.x`,
-    );
-    let last;
-    const { times, exact } = await inTurns(repetitions, {
-      change: (round) => change(connection, rows, round),
-      refresh: async () => (last = await refreshed(lake)),
-      byHand: () => inclusionExclusion(connection),
-      full: () => connection.run(`CREATE OR REPLACE TABLE recomputed AS ${QUERY}`),
-      exact: async () =>
-        (await sameRows(connection, "star", "recomputed")) &&
-        (await sameRows(connection, "(FROM by_hand WHERE n > 0)", "recomputed")),
-    });
-    return [
-      {
-        work,
-        how: `${howOf(last)}; by hand: 63 terms`,
-        times,
-        goals: [goal("than 63 terms", "faster", 5, times.refresh, times.byHand)],
-        exact,
-      },
-    ];
-  } finally {
-    await place.dispose();
   }
+  await lake.define([{ name: "star", sql: QUERY, refresh: "incremental" }]);
+  await refreshed(lake);
+  await connection.run(
+    `CREATE TABLE by_hand AS SELECT da.x AS x, sum(${VALUE})::DECIMAL(38, 0) AS s, count(*) AS n FROM ${joined((table) => table)} GROUP BY da.x`,
+  );
+  let last;
+  const { times, exact } = await inTurns(repetitions, {
+    change: (round) => change(connection, rows, round),
+    refresh: async () => (last = await refreshed(lake)),
+    byHand: () => inclusionExclusion(connection),
+    full: () => connection.run(`CREATE OR REPLACE TABLE recomputed AS ${QUERY}`),
+    exact: async () =>
+      (await sameRows(connection, "star", "recomputed")) &&
+      (await sameRows(connection, "(FROM by_hand WHERE n > 0)", "recomputed")),
+  });
+  return [
+    {
+      work,
+      how: `${howOf(last)}; by hand: 63 terms`,
+      times,
+      goals: [goal("than 63 terms", "faster", 5, times.refresh, times.byHand)],
+      exact,
+    },
+  ];
 }
 
 /** Some facts come, and in each other table some rows get another value. What comes and goes is kept for the change by hand. */

@@ -3,7 +3,7 @@
  * comes and another one goes, each with its items.
  */
 import { loadExtension } from "../../dist/engine/extensions.js";
-import { goal, howOf, inTurns, refreshed, sameRows, time } from "../harness/measure.mjs";
+import { goal, howOf, inLake, inTurns, refreshed, sameRows, time } from "../harness/measure.mjs";
 import { median, say } from "../harness/report.mjs";
 
 const TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"];
@@ -13,24 +13,17 @@ const STREAM = [
 ];
 const SHARE = 1000;
 
-export async function tpchCase({ openLake, scale, sf, repetitions, only }) {
+export async function tpchCase({ scale, sf, repetitions, ...options }) {
   const results = [];
   for (const factor of sf) {
     const size = factor * scale;
     const work = `TPC-H at scale ${size}, 22 views`;
-    if (only !== undefined && !work.includes(only)) continue;
-    const place = await openLake();
-    try {
-      results.push(...(await measure(place, work, factor, size, repetitions)));
-    } finally {
-      await place.dispose();
-    }
+    results.push(...(await inLake(options, work, (place) => measure(place, work, factor, size, repetitions))));
   }
   return results;
 }
 
 async function measure({ lake, connection }, work, factor, size, repetitions) {
-  say(`${work}: data`);
   await load(connection, size);
   const queries = (
     await connection.runAndReadAll("SELECT query_nr, query FROM tpch_queries() ORDER BY query_nr")
