@@ -44,11 +44,14 @@ export async function replay(context: ReplayContext, options: ReplayOptions): Pr
   const applied = await withTarget(context, address, async (target) => {
     const { schema } = await target.find(name.schema, POSITIONS);
     await preparePositions(target, schema);
-    const found = await target.find(name.schema, name.table);
-    if (found.columns !== null) await target.settle(schema, found.table);
-    const result = await session.transaction(() => apply(context, target, { ...options, notify, log, ...found }));
-    if (result.created) await target.settle(schema, found.table);
-    return { ...result, target: { kind: target.kind, table: `${schema}.${found.table}` } };
+    const { table, columns } = await target.find(name.schema, name.table);
+    if (columns !== null) await target.settle(schema, table);
+    // The table is looked up again, by what the transaction sees: another replay may just have made it.
+    const result = await session.transaction(async () =>
+      apply(context, target, { ...options, notify, log, ...(await target.find(name.schema, name.table)) }),
+    );
+    if (result.created) await target.settle(schema, table);
+    return { ...result, target: { kind: target.kind, table: `${schema}.${table}` } };
   });
   const { epoch, ...result } = applied;
   const consumerMoved = await follow(context, consumer, epoch, applied.to);

@@ -157,6 +157,10 @@ test("a view without sources stands where it was built, and that is not taken fo
     ]);
     expect((await scene.refresh()).status).toBe("unchanged");
   }
+  // Has the refresh look at the views' own tables.
+  await scene.sql("CREATE TABLE other (a INTEGER)", "INSERT INTO t VALUES (4)");
+  const { views } = await scene.refresh();
+  expect(views.map(({ view, status }) => [view, status])).toContainEqual(["standing", "unchanged"]);
   await scene.sql("DROP VIEW standing");
   expect((await scene.refresh()).warnings.map(({ code }) => code)).toEqual(["user_view_restored"]);
 });

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
-import { expect, test } from "vitest";
-import { open } from "../../src/index.js";
+import { expect, test, vi } from "vitest";
+import { Session } from "../../src/engine/session.js";
+import { open, type ReplayResult } from "../../src/index.js";
 import { MirrorScene } from "./mirror.js";
 import { mirrors } from "./suite.js";
 
@@ -31,6 +32,28 @@ test("two replays of one consumer at once: each window is applied once", { timeo
   }
   expect(applied).toBe(5);
   expect(await scene.inTarget(`SELECT count(*) FROM target.${scene.schema}._ducklake_ivm_replay`)).toEqual([["2"]]);
+});
+
+test("a table that another replay makes right before the own transaction begins is not made again", async () => {
+  await using scene = await MirrorScene.start("postgres", POSTGRES);
+  await using other = await open(scene.config);
+  await scene.sql("CREATE TABLE t AS SELECT range AS id, 0 AS v FROM range(200)");
+  await scene.lake.define([ROWS]);
+  await scene.refresh();
+  await scene.lake.addConsumer("c", "rows");
+  const options = scene.options("c", "rows");
+  const { transaction } = Session.prototype;
+  const faster: ReplayResult[] = [];
+  const spy = vi.spyOn(Session.prototype, "transaction").mockImplementationOnce(async function (this: Session, work) {
+    faster.push(await scene.lake.replay(options));
+    return transaction.call(this, work) as never;
+  });
+  const late = await other.replay(options).finally(() => spy.mockRestore());
+  expect([...faster, late].map(({ status, created }) => [status, created])).toEqual([
+    ["applied", true],
+    ["unchanged", false],
+  ]);
+  await scene.expectMirror("rows");
 });
 
 test("what PostgreSQL can't hold names the column or the value", async () => {
