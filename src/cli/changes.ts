@@ -81,7 +81,11 @@ async function printRows(
     });
   }
   return withLake(session, async (lake) => {
-    const request: LogOptions = { ...positions, ...(key === undefined ? {} : { keys: key }) };
+    const request: LogOptions = {
+      ...positions,
+      ...(key === undefined ? {} : { keys: key }),
+      signal: session.stopSignal(),
+    };
     const rows = what === "changes" ? await lake.changes(view, request) : await lake.state(view, request);
     const count = await writeRows(session, rows, out);
     const committed = commit === true && (await move(lake, options.consumer ?? "", rows));

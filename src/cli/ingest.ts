@@ -1,10 +1,11 @@
 /** What `append` and `merge` share: their arguments, their options and what they print. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Lake } from "../index.js";
-import type { FileFormat, IngestResult, IngestSource } from "../types.js";
+import type { CallOptions, FileFormat, IngestEvent, IngestResult, IngestSource, ProgressOptions } from "../types.js";
 import type { CliContext, Outcome } from "./context.js";
 import { withLake } from "./lake.js";
 import { dryRunOption } from "./options.js";
+import { ingestListener } from "./progress-events.js";
 import type { Style } from "./style.js";
 
 const FORMATS: readonly FileFormat[] = ["csv", "tsv", "parquet", "json"];
@@ -18,7 +19,7 @@ export interface IngestCommandOptions {
 
 /** What tells `append` from `merge`. */
 export interface IngestCommand<Options extends IngestCommandOptions> {
-  readonly name: string;
+  readonly name: "append" | "merge";
   readonly description: string;
   /** The options that come before those that both have. */
   readonly options: readonly Option[];
@@ -27,7 +28,7 @@ export interface IngestCommand<Options extends IngestCommandOptions> {
     lake: Lake,
     table: string,
     source: IngestSource,
-    options: Omit<Options, "format"> & { readonly signal: AbortSignal },
+    options: Omit<Options, "format"> & CallOptions & ProgressOptions<IngestEvent>,
   ) => Promise<IngestResult>;
 }
 
@@ -51,8 +52,10 @@ export function registerIngest<Options extends IngestCommandOptions>(
     .action((table: string, _from: string, input: string, options: Options, self: Command) =>
       context.run(self, async (session): Promise<Outcome> => {
         const { format, ...rest } = options;
+        const onProgress = ingestListener(await session.progress(), name);
+        const call = { signal: session.stopSignal(), onProgress };
         const result = await withLake(session, (lake) =>
-          ingest(lake, table, sourceOf(input, format), { ...rest, signal: session.stopSignal() }),
+          ingest(lake, table, sourceOf(input, format), { ...rest, ...call }),
         );
         return { json: result, lines: [ingestLine(result, session.style)] };
       }),

@@ -1,5 +1,5 @@
 /** From the library's events to what a person is told of a command's progress. */
-import type { LogEvent, RefreshEvent, ReplayEvent, VerifyEvent, ViewStep } from "../types.js";
+import type { IngestEvent, LogEvent, RefreshEvent, ReplayEvent, VerifyEvent, ViewStep } from "../types.js";
 import type { Progress, ProgressState } from "./progress.js";
 
 /** Listens to a refresh, a compaction, a verification or a replay. */
@@ -86,4 +86,14 @@ function stepText(step: ViewStep): string {
     case "retrying":
       return `${view}: again, another writer was faster`;
   }
+}
+
+/** Listens to `append` or `merge`, whose steps are one table's. */
+export function ingestListener(progress: Progress, task: "append" | "merge"): (event: IngestEvent) => void {
+  const steps = ["reading", "comparing", "writing"] as const;
+  return (event) => {
+    const rows = event.kind === "writing" ? event.rows.inserted + event.rows.updated + event.rows.deleted : 0n;
+    const step = `${event.table}: ${event.kind}`;
+    progress.show({ task, done: steps.indexOf(event.kind), of: steps.length, unit: "steps", rows, step });
+  };
 }

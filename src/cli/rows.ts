@@ -1,7 +1,8 @@
 /** How `query`, `changes` and `state` print rows: text, JSON lines, CSV, Parquet or Arrow, to stdout or to a file. */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Writable } from "node:stream";
@@ -80,12 +81,29 @@ async function writeFile(rows: LogRows | Rows, wanted: RowFormat, file: string):
       hint: "Name it .csv, .parquet, .jsonl or .arrow, or add --output csv, parquet, jsonl, json or arrow.",
     });
   }
-  if (format === "csv" || format === "parquet") return rows.copyTo(file, format);
-  const stream = createWriteStream(file);
-  const count = await send(stream, format === "arrow" ? rows.arrow() : lines(rows, format));
-  stream.end();
-  await finished(stream);
-  return count;
+  return whole(file, async (path) => {
+    if (format === "csv" || format === "parquet") return rows.copyTo(path, format);
+    const stream = createWriteStream(path);
+    const count = await send(stream, format === "arrow" ? rows.arrow() : lines(rows, format));
+    stream.end();
+    await finished(stream);
+    return count;
+  });
+}
+
+/** Lets a file be written beside its place and moves it there when it is whole. Pipes and devices stay where they are. */
+async function whole<Result>(file: string, write: (path: string) => Promise<Result>): Promise<Result> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isFile() === false) return write(file);
+  const part = `${file}.${randomUUID()}.part`;
+  try {
+    const result = await write(part);
+    await rename(part, file);
+    return result;
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
 }
 
 /** In jsonl a line is a row; in json it is an object with the row, as the last line is one with the summary. */

@@ -5,8 +5,10 @@ import {
   type DuckDBValue,
   LIST,
   listValue,
+  ResultReturnType,
   VARCHAR,
 } from "@duckdb/node-api";
+import { EngineError } from "../errors.js";
 import { quotePath } from "../sql/quote.js";
 import { engineError } from "./errors.js";
 import { interrupted, interruptOnAbort } from "./interrupt.js";
@@ -57,19 +59,31 @@ export class Session {
     return Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnType(index));
   }
 
-  /** Rows that are computed while they are read, a chunk at a time. */
+  /**
+   * Rows that are computed while they are read, a chunk at a time.
+   * @throws EngineError `rows_cut_short` where they ended early and nothing tells why.
+   */
   async *stream(sql: string): AsyncGenerator<readonly DuckDBValue[][], void, undefined> {
     const result = await this.send(() => this.connection.stream(sql));
     const chunks = result.yieldRows();
     try {
       while (true) {
         const { value, done } = await this.send(() => chunks.next(), false);
-        if (done === true) return;
+        if (done === true) break;
         yield value;
       }
     } finally {
       await chunks.return?.();
     }
+    if (result.returnType === ResultReturnType.INVALID) await this.tellWhatFailed(sql);
+  }
+
+  /** The driver ends a stream that failed on the way as if all rows had been read, and keeps the error to itself. */
+  private async tellWhatFailed(sql: string): Promise<never> {
+    await this.run(`EXPLAIN ANALYZE ${sql}`);
+    throw new EngineError("rows_cut_short", "DuckDB stopped before the last row, and does not do so again.", {
+      hint: "Run the same command again.",
+    });
   }
 
   /** The type of an expression that reads no table. */

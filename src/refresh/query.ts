@@ -20,20 +20,26 @@ export async function queryLake(
   text: string,
   { view, limit }: QueryOptions,
 ): Promise<Rows> {
-  if (view !== undefined) await builtView(session, tables, view);
+  const { views } = await tables.read(session);
+  if (view !== undefined) requireBuilt(views, view);
   const parsed = await parseStatements(session, text);
   const word = text.trim();
-  if (parsed.kind === "syntax_error" && /^\S+$/.test(word)) {
-    const { name } = await builtView(session, tables, word);
+  // A name may have spaces, and then only the list of views tells it from a query that is written wrongly.
+  const isName = /^\S+$/.test(word) || findView(views, word) !== undefined;
+  if (parsed.kind === "syntax_error" && isName) {
+    const { name } = requireBuilt(views, word);
     const select = await parseStatements(session, `FROM ${quotePath([schema, name])}`);
     return openQuery(session, select, limit);
   }
   return openQuery(session, parsed, limit);
 }
 
-async function builtView(session: Session, tables: StateTables, name: string): Promise<StoredView> {
-  const { views } = await tables.read(session);
-  const view = views.find((candidate) => sameName(candidate.name, name));
+function findView(views: readonly StoredView[], name: string): StoredView | undefined {
+  return views.find((candidate) => sameName(candidate.name, name));
+}
+
+function requireBuilt(views: readonly StoredView[], name: string): StoredView {
+  const view = findView(views, name);
   if (view === undefined) throw viewUnknown(views, name);
   if (view.built === null) throw notBuilt(view.name);
   return view;

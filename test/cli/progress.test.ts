@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { describe, expect, it, vi } from "vitest";
 import { type LogEntry, type LogFormat, logLine } from "../../src/cli/log.js";
-import { ProgressDisplay } from "../../src/cli/progress.js";
-import { progressListener } from "../../src/cli/progress-events.js";
+import { ProgressDisplay, type ProgressState } from "../../src/cli/progress.js";
+import { ingestListener, progressListener } from "../../src/cli/progress-events.js";
 import { folder } from "../project/files.js";
 import { BINARY, command, processOptions } from "./command.js";
 import { ORDERS, project, sql, VIEWS } from "./lake.js";
@@ -54,6 +54,13 @@ describe("on a terminal", () => {
     const verify = await inTerminal(["verify", "--output", "json"], cwd);
     expect(verify.stdout).toMatch(/verify ░+ 0\/2 views/);
     expect(JSON.parse(screen(verify.stdout).findLast((line) => line !== "") ?? "")).toMatchObject({ ok: true });
+
+    const append = await inTerminal(
+      ["append", "orders", "from", "SELECT 7 AS id, 1 AS customer_id, 2.5 AS amount FROM range(3)"],
+      cwd,
+    );
+    expect(append.stdout).toMatch(/append ░+ 0\/3 steps {2}orders: reading/);
+    expect(screen(append.stdout)).toEqual([expect.stringMatching(/^main\.orders: 3 inserted/)]);
 
     const log = await inTerminal(["refresh", "--log-format", "json"], cwd);
     expect(log.stdout).not.toContain("░");
@@ -137,6 +144,21 @@ describe("where there is no terminal", () => {
     listen({ kind: "computing", view: "a", strategy: "incremental", terms: ["orders", "o2"] });
     listen({ kind: "computing", view: "a", strategy: "recompute", terms: [] });
     expect(steps).toEqual(["a: read main.orders", "a: computing orders, o2", "a: computing recompute"]);
+  });
+
+  it("the step of an append or a merge is told of, with the rows that it writes", () => {
+    const shown: ProgressState[] = [];
+    const listen = ingestListener({ show: (state) => shown.push(state), tell: () => undefined }, "merge");
+    const table = "main.t";
+    listen({ kind: "reading", table });
+    listen({ kind: "comparing", table });
+    listen({ kind: "writing", table, rows: { input: 9n, inserted: 1n, updated: 2n, deleted: 4n } });
+    const own = { task: "merge", of: 3, unit: "steps" };
+    expect(shown).toEqual([
+      { ...own, done: 0, rows: 0n, step: "main.t: reading" },
+      { ...own, done: 1, rows: 0n, step: "main.t: comparing" },
+      { ...own, done: 2, rows: 7n, step: "main.t: writing" },
+    ]);
   });
 
   it("what is short says nothing, and what is long tells each part in a line", async () => {

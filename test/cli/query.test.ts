@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { command, type JsonError, json } from "./command.js";
@@ -50,9 +50,32 @@ it("query writes files, by their endings or as --output says", async () => {
   expect(await sql(cwd, `SELECT name FROM '${join(cwd, "s.parquet")}'`)).toEqual([{ name: "Ada" }, { name: "Ben" }]);
   expect((await write("s.data", "--output", "json")).exitCode).toBe(0);
   expect(JSON.parse((await linesOf("s.data"))[0] ?? "")).toEqual({ row: ada });
+  // What fails on the way leaves the file as it was, and nothing beside it.
+  const halfway = "SELECT CASE WHEN range < 200000 THEN range ELSE error('stop')::INT END AS n FROM range(300000)";
+  for (const file of ["s.csv", "s.JSON", "s.arrow", "s.parquet", "new.csv"]) {
+    const earlier = await stat(join(cwd, file)).catch(() => undefined);
+    expect((await command(["query", halfway, "--out", file], { cwd })).exitCode, file).toBe(1);
+    expect(await stat(join(cwd, file)).catch(() => undefined), file).toEqual(
+      earlier === undefined ? undefined : { ...earlier, atimeMs: expect.any(Number), atime: expect.any(Date) },
+    );
+  }
+  expect((await readdir(cwd)).filter((name) => name.endsWith(".part"))).toEqual([]);
+  // A device is written to, not replaced.
+  expect((await write("/dev/null", "--output", "csv")).exitCode).toBe(0);
+  expect((await stat("/dev/null")).isCharacterDevice()).toBe(true);
   const refused = await write("s.txt");
   expect(refused.exitCode).toBe(2);
   expect(refused.stderr).toContain("How s.txt is to be written can't be told");
+});
+
+it("query finds a view whose name has spaces, and still tells a SELECT that is written wrongly", async () => {
+  const cwd = await project({ "views/big deals.sql": "SELECT id FROM orders WHERE amount > 5" }, ORDERS);
+  for (const words of [["apply"], ["refresh"]]) await command(words, { cwd });
+  const rows = await command(["query", "Big Deals", "--output", "csv"], { cwd });
+  expect(rows, rows.stderr).toMatchObject({ exitCode: 0 });
+  expect(rows.stdout.split("\n")[0]).toBe("id");
+  const wrong = await json<JsonError>(["query", "big dealz"], { cwd });
+  expect(wrong.value).toMatchObject({ error: { code: "query_invalid" } });
 });
 
 it("query refuses what is no SELECT that only reads, and names what may be meant", async () => {

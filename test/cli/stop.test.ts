@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { execa } from "execa";
@@ -54,6 +54,22 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     expect(JSON.parse(await readFile(join(cwd, "target/run_results.json"), "utf8"))).toMatchObject(left);
     const { value } = await json<{ views: { state: string; horizon: number | null }[] }>(["status"], { cwd });
     expect(value.views).toMatchObject([{ state: "pending", horizon: null }]);
+  });
+
+  it.each(["csv", "jsonl"])("stops a file of rows in order, and leaves no part of it: %s", async (format) => {
+    const cwd = await project({ "views/n.sql": "SELECT n FROM numbers" }, NUMBERS);
+    const running = execa(
+      BINARY,
+      ["query", `SELECT r FROM range(100000000000) AS t (r)`, "--out", "rows", "--output", format],
+      processOptions({ cwd }),
+    );
+    await vi.waitFor(async () => expect(await readdir(cwd)).toContainEqual(expect.stringMatching(/^rows\..*\.part/)), {
+      timeout: 60_000,
+    });
+    running.kill(signal);
+    const { exitCode, stderr } = await running;
+    expect(exitCode, stderr).toBe(130);
+    expect((await readdir(cwd)).filter((name) => name.includes("rows"))).toEqual([]);
   });
 
   it("ends other commands on the spot", async () => {
