@@ -237,7 +237,7 @@ export class Grouping {
     if (dependsOnOrder(name) && !ordered) {
       throw new Unsupported("order_sensitive", `${name}() without ORDER BY depends on an order that a table has not`);
     }
-    if (node["export_state"] === true) throw new Unsupported("query_form", "EXPORT_STATE has no incremental rule");
+    if (node["export_state"] === true) throw new Unsupported("export_state", "EXPORT_STATE has no incremental rule");
     const filter = optionalChild(node, "filter");
     const id = this.lowering.id(name === "count_star" ? "count" : name);
     this.calls.push({

@@ -8,7 +8,7 @@ export interface Remedy {
 const SUBQUERY = "subqueries.md";
 
 /** By the code of the reason, or of the advice. */
-const REMEDIES: Readonly<Record<string, Remedy>> = {
+export const REMEDIES: Readonly<Record<string, Remedy>> = {
   limit: {
     rewrite:
       "Give the LIMIT an ORDER BY over all rows, end it in a unique column, and write its number out (at most 100,000 with the OFFSET). Or group below it: groups are stored and the LIMIT picks among them when the view is read.",
@@ -113,7 +113,6 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ungrouped_column: { rewrite: "Group by the column, or take any_value() of it.", page: "group-by.md" },
   export_state: { rewrite: "Store the aggregate's value instead of its state.", page: "aggregates.md" },
   pivot: { rewrite: "Write each column as an aggregate with FILTER and a GROUP BY.", page: "pivot.md" },
-  pivot_expressions: { rewrite: "Compute the expression in a subquery and pivot by its column.", page: "pivot.md" },
   unpivot: { rewrite: "List plain columns, or unnest a list of the values.", page: "pivot.md" },
   ambiguous_alias: { rewrite: "Give the alias a name that is no column of a table.", page: "linear.md" },
   columns_expression: { rewrite: "Write the columns out instead of COLUMNS(…).", page: "linear.md" },

@@ -137,4 +137,45 @@ export const REWRITES: readonly Rewrite[] = [
     before: "SELECT g + 1 AS k, count(*) AS n FROM t GROUP BY g, t.k HAVING k > 2",
     after: "SELECT g + 1 AS j, count(*) AS n FROM t GROUP BY g, t.k HAVING t.k > 2",
   },
+  {
+    code: "recursive_nested",
+    before:
+      "WITH RECURSIVE r(n) AS (SELECT a FROM edges UNION SELECT m FROM (WITH RECURSIVE q(m) AS (SELECT n FROM r UNION SELECT m + 1 FROM q WHERE m < 3) SELECT m FROM q) y) SELECT n FROM r",
+    after:
+      "WITH RECURSIVE q(m) AS (SELECT b FROM edges UNION SELECT m + 1 FROM q WHERE m < 3), r(n) AS (SELECT a FROM edges UNION SELECT m FROM r JOIN q ON m = n + 1) SELECT n FROM r",
+  },
+  {
+    code: "lateral",
+    before: "SELECT t.k, x.w FROM t, LATERAL (SELECT DISTINCT w FROM u WHERE u.k < t.k) x",
+    after: "SELECT DISTINCT t.k, u.w FROM t JOIN u ON u.k < t.k",
+  },
+  {
+    code: "table_function",
+    before: "SELECT t.k, x.value FROM t, json_each('[1, 2]') x",
+    after: "SELECT t.k, u.w FROM t, u",
+  },
+  {
+    code: "scalar_subquery",
+    before: "SELECT k, (SELECT approx_count_distinct(w) FROM u WHERE u.k = t.k) AS n FROM t",
+    after:
+      "SELECT t.k, coalesce(x.n, 0) AS n FROM t LEFT JOIN (SELECT k, approx_count_distinct(w) AS n FROM u GROUP BY k) x USING (k)",
+  },
+  {
+    code: "export_state",
+    before: "SELECT g, finalize(sum(k) EXPORT_STATE) AS s FROM t GROUP BY g",
+    after: "SELECT g, sum(k) AS s FROM t GROUP BY g",
+  },
 ];
+
+/** Remedies that have no pair above, with the reason. */
+export const WITHOUT_PAIR: Readonly<Record<string, string>> = {
+  plan_too_large: "test/refresh/plan-size.test.ts",
+  recursion_lost: "the advice is about the rows, not the query",
+  recursive_columns: "DuckDB refuses the query itself",
+  recursive_type: "the lake has every type that a column of a view can have, today",
+  join_form: "no join of DuckDB 1.5 is left without a rule",
+  set_operation: "no set operation of DuckDB 1.5 is left without a rule",
+  grouped_unnest: "DuckDB refuses the query itself",
+  grouping_function: "DuckDB refuses the query itself",
+  ungrouped_column: "DuckDB refuses the query itself",
+};
