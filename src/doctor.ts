@@ -6,6 +6,7 @@ import type { Session } from "./engine/session.js";
 import { ConflictError, IvmError } from "./errors.js";
 import { Lake } from "./lake.js";
 import { openStore } from "./log/open-store.js";
+import { dataPathOf, isInside, LOG_ELSEWHERE } from "./log/place.js";
 import type { ObjectStore } from "./log/store.js";
 import { quoteLiteral } from "./sql/quote.js";
 import type { DoctorCheck, DoctorResult, LakeConfig } from "./types.js";
@@ -50,6 +51,7 @@ class Doctor {
         await this.versions(session);
         await this.rights(session, engine);
         await this.catalogClock(session, engine);
+        await this.logPlace(session);
         const readable = await this.state(session, engine);
         if (readable) await this.upkeep(lake);
       } finally {
@@ -158,6 +160,18 @@ class Doctor {
       : `This machine's clock agrees with ${what}.`;
     const remedy = "Set the clocks by NTP: ages, retention and `now()` in views go by them.";
     this.add(name, isWrong ? "warning" : "ok", message, isWrong ? remedy : null);
+  }
+
+  private async logPlace(session: Session): Promise<void> {
+    const path = this.config.log?.path;
+    if (path === undefined) return;
+    await this.attempt("log_place", async () => {
+      const isWrong = isInside(path, await dataPathOf(session));
+      const message = isWrong
+        ? "The change logs are in the lake's data path."
+        : "The change logs are a place of their own.";
+      this.add("log_place", isWrong ? "warning" : "ok", message, isWrong ? LOG_ELSEWHERE : null);
+    });
   }
 
   /** False where there is nothing of ours that could be looked at. */

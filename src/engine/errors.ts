@@ -23,6 +23,9 @@ export const LOST_RACE = "conflict";
 /** The catalog was locked by another writer for longer than it waits. */
 export const CATALOG_BUSY = "catalog_busy";
 
+/** A file is gone that the catalog names. */
+export const FILE_MISSING = "data_file_missing";
+
 /** The memory limit was reached. */
 export const OUT_OF_MEMORY = "out_of_memory";
 
@@ -83,6 +86,14 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
       new LakeError("snapshot_missing", message, {
         cause,
         hint: "The snapshot was expired or never existed; `FROM <lake>.snapshots()` lists those that are kept.",
+      }),
+  ],
+  [
+    /^IO Error: Cannot open file .*No such file or directory|^HTTP Error: .*\b404\b/i,
+    (message, cause) =>
+      new LakeError(FILE_MISSING, `A file is gone that the lake's catalog names. ${message}`, {
+        cause,
+        hint: "Restore a base table's file from a copy. A view's own table is built anew by `refresh VIEW --full-refresh`.",
       }),
   ],
   [

@@ -3,10 +3,10 @@
  * since a rewrite without that damages the change feed, and files are deleted only after the snapshots that read them
  * are gone.
  */
-import { resolve, sep } from "node:path";
 import { LAKE_NAME } from "../engine/lake.js";
 import { retryConflicts } from "../engine/retry.js";
 import { ConfigError, ConflictError } from "../errors.js";
+import { dataPathOf, isInside, LOG_ELSEWHERE } from "../log/place.js";
 import { fence } from "../log/sweep.js";
 import { compact } from "../log/verbs.js";
 import { quoteLiteral } from "../sql/quote.js";
@@ -116,19 +116,11 @@ async function removeOrphans(
 /** @throws ConfigError `log_in_data_path`: the lake would take the change logs' files for such that nobody knows. */
 async function requireOwnDataPath({ session, logs }: RunContext): Promise<void> {
   if (logs === undefined) return;
-  const [option] = await session.rows<{ value: string }>(
-    "SELECT value FROM ducklake_options($1) WHERE option_name = 'data_path'",
-    [LAKE_NAME],
-  );
-  const log = asFolder(logs.store.address(""));
-  if (option === undefined || !log.startsWith(asFolder(option.value))) return;
+  const log = logs.store.address("");
+  if (!isInside(log, await dataPathOf(session))) return;
   throw new ConfigError("log_in_data_path", `The change logs are in the lake's data path: ${log}`, {
-    hint: "Set `log.path` to a place outside of it: whoever removes orphaned files from the lake would remove the logs.",
+    hint: LOG_ELSEWHERE,
   });
-}
-
-function asFolder(path: string): string {
-  return path.includes("://") ? path.replace(/\/*$/, "/") : `${resolve(path)}${sep}`;
 }
 
 function told(step: MaintainStep["step"], status: MaintainStep["status"], count: number, text: string): MaintainStep {

@@ -15,6 +15,7 @@ import { type ComputeInput, computeIncremental, computeRecompute, definedRows, s
 import { costReason, costResult, estimateCosts } from "./cost.js";
 import { CostWatch, GivenUp } from "./cost-watch.js";
 import { DIFFERENCE } from "./difference.js";
+import { isFileMissing, lostFile } from "./lost-files.js";
 import { upstreamOf } from "./order.js";
 import { instantsOf, type PlannedView, type RunContext } from "./plan-run.js";
 import { RECURSION_LOST, recursionTables } from "./recursion.js";
@@ -86,6 +87,8 @@ export class ViewWork {
   private watch: CostWatch;
   private log: LogWriter | null = null;
   private partitions: PartitionCounts | null = null;
+  /** True where the rows of the view's tables can't even be compared with what they should be. */
+  private unreadable: boolean;
 
   constructor(
     private readonly context: RunContext,
@@ -94,10 +97,25 @@ export class ViewWork {
     private readonly startedAt: number,
   ) {
     this.deltas = new ViewDeltas(context, planned);
+    this.unreadable = this.tampered?.tables?.unreadable === true;
     this.watch = new CostWatch(planned, null, startedAt);
   }
 
   async run(): Promise<ViewResult> {
+    try {
+      return await this.attempt();
+    } catch (error) {
+      const { built } = this.planned.view;
+      if (built === null || !isFileMissing(error)) throw error;
+      await this.beginAgain();
+      const reason = await lostFile(this.context.session, this.context.tables, built, error);
+      if (reason === null) throw error;
+      this.unreadable = true;
+      return this.recompute(reason);
+    }
+  }
+
+  private async attempt(): Promise<ViewResult> {
     const { strategy, reason } = this.planned;
     const choice = await estimateCosts(this.context, this.planned);
     this.watch = new CostWatch(this.planned, choice, this.startedAt);
@@ -110,13 +128,18 @@ export class ViewWork {
     } catch (error) {
       const reason = incrementalFailure(error);
       if (reason === null) throw error;
-      const { session, engine } = this.context;
       if (error instanceof GivenUp) this.watch.measure("incremental");
-      await session.endReading(false);
-      this.context.shared.forget();
-      if (engine.readsTogether) session.beginReading();
+      await this.beginAgain();
       return this.recompute(reason);
     }
+  }
+
+  /** What was read so far may be half of it. */
+  private async beginAgain(): Promise<void> {
+    const { session, engine } = this.context;
+    await session.endReading(false);
+    this.context.shared.forget();
+    if (engine.readsTogether) session.beginReading();
   }
 
   async moveCursors(): Promise<void> {
@@ -158,7 +181,7 @@ export class ViewWork {
     // What is found to be wrong in the view's tables may not be wrong in its log.
     if (reason?.code === TABLE_ALTERED || reason?.code === FULL_REFRESH) this.log = await this.openLog(true);
     if (reason?.code === "source_schema_changed") await requireSameColumns(this.computeInput(), reason);
-    if (built === null || this.tampered?.tables?.unreadable === true) return this.build("recompute", reason);
+    if (built === null || this.unreadable) return this.build("recompute", reason);
     if (!sameTables(built.layout, definition.layout)) return this.build("recompute", reason);
     // The same table may stand for other visible rows: another HAVING, another expression over the same state.
     const rebuilt = built.fingerprint !== definition.fingerprint;
@@ -181,8 +204,7 @@ export class ViewWork {
       // Rows are computed while they are written.
       this.tellComputing(strategy, []);
       const besideRows = beside.map(({ rows }) => rows);
-      const readable = this.tampered?.tables?.unreadable !== true;
-      return writeNew(input, physical, besideRows, readable ? this.planned.view.built : null);
+      return writeNew(input, physical, besideRows, this.unreadable ? null : this.planned.view.built);
     });
     return this.finish(strategy, reason, NO_TERMS, written, physicalName(this.planned.view.name));
   }

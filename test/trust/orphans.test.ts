@@ -2,7 +2,7 @@
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { type LakeConfig, open } from "../../src/index.js";
+import { diagnose, type LakeConfig, open } from "../../src/index.js";
 import { Worker } from "../crash/process.js";
 import { Scene } from "../hazards/scene.js";
 import { tempLake } from "../setup/lake.js";
@@ -98,4 +98,11 @@ test("change logs in the data path are not taken for such files", async () => {
   await lake.define([]);
   await expect(lake.maintain(ORPHANS)).rejects.toMatchObject({ code: "log_in_data_path" });
   await expect(lake.maintain()).resolves.toBeDefined();
+  await lake.close();
+  const placeOf = async (config: LakeConfig) =>
+    (await diagnose(config)).checks.find(({ name }) => name === "log_place");
+  const remedy = expect.stringContaining("log.path");
+  expect(await placeOf({ ...place.config, log })).toMatchObject({ status: "warning", remedy });
+  const beside = { path: join(place.folder, "data-logs") };
+  expect(await placeOf({ ...place.config, log: beside })).toMatchObject({ status: "ok", remedy: null });
 });

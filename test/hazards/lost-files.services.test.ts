@@ -1,0 +1,3 @@
+import { lostFiles } from "./lost-files.js";
+
+lostFiles({ catalog: "postgres", data: "s3" });
