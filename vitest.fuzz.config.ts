@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** For `npm run fuzz` and `npm run mutants`, each of which names its file. */
@@ -7,5 +8,7 @@ export default defineConfig({
     globalSetup: ["test/setup/workspace.ts"],
     reporters: [["default", { summary: false }]],
     disableConsoleIntercept: true,
+    // Each mutant has a process of its own.
+    maxConcurrency: availableParallelism(),
   },
 });
