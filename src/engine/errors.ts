@@ -23,7 +23,7 @@ export const LOST_RACE = "conflict";
 /** The catalog was locked by another writer for longer than it waits. */
 export const CATALOG_BUSY = "catalog_busy";
 
-/** A file is gone that the catalog names. */
+/** A file is gone that the lake's catalog or a change log names. */
 export const FILE_MISSING = "data_file_missing";
 
 /** The memory limit was reached. */
@@ -91,9 +91,9 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
   [
     /^IO Error: Cannot open file .*No such file or directory|^HTTP Error: .*\b404\b/i,
     (message, cause) =>
-      new LakeError(FILE_MISSING, `A file is gone that the lake's catalog names. ${message}`, {
+      new LakeError(FILE_MISSING, `A file is gone that is still needed. ${message}`, {
         cause,
-        hint: "Restore a base table's file from a copy. A view's own table is built anew by `refresh VIEW --full-refresh`.",
+        hint: "Restore the file from a copy. A view's own tables are built anew by `refresh VIEW --full-refresh`; a change log begins anew after `drop VIEW` and `apply`.",
       }),
   ],
   [

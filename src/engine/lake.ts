@@ -4,6 +4,7 @@ import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
+import { FILE_MISSING } from "./errors.js";
 import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
 import { makeRedactor, passwordsOf } from "./redact.js";
 import { Patience, retryConflicts } from "./retry.js";
@@ -306,7 +307,7 @@ export class Engine {
   }
 
   private attachError(error: unknown): Error {
-    if (!(error instanceof IvmError) || error.code !== "engine_error") return error as Error;
+    if (!(error instanceof IvmError) || !["engine_error", FILE_MISSING].includes(error.code)) return error as Error;
     if (/DATA_PATH/i.test(error.message)) {
       return new ConfigError("data_path_wrong", `The lake could not be attached. ${error.message}`, {
         hint: "Give `data_path` for a new lake; for one that exists leave it out or give the path it was made with.",

@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
+import { FILE_MISSING } from "../engine/errors.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, IngestError, IvmError } from "../errors.js";
@@ -121,9 +122,11 @@ async function reading<Result>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof IvmError) || error.code !== "engine_error") throw error;
+    if (!(error instanceof IvmError)) throw error;
+    const isMissing = error.code === FILE_MISSING && input !== undefined;
+    if (error.code !== "engine_error" && !isMissing) throw error;
     const message = ownWords(error.message);
-    if (input !== undefined && /No files found/.test(message)) {
+    if (input !== undefined && (isMissing || /No files found/.test(message))) {
       throw new ConfigError("file_missing", `There is no file ${shown(input.file)}.`, {
         subject: { file: shown(input.file) },
         hint: "Check the path; it counts from the folder in which the command runs.",

@@ -1,4 +1,6 @@
 /** Files that the catalog names and that are gone, as after a careless removal of orphans beside a refresh. */
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { basename } from "node:path/posix";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/log/open-store.js";
@@ -72,6 +74,31 @@ export function lostFiles(kind: LakeKind): void {
     let rows = 0;
     for await (const { weight } of state) rows += Number(weight);
     expect(BigInt(rows)).toBe(BigInt(await scene.value("SELECT count(*) FROM flat")));
+  });
+
+  test("a change log of which a file is gone says so, and begins anew when it is told to", async () => {
+    await using scene = await Scene.start({ kind, inlining: 0, log: { compact: "manual" } });
+    await scene.sql("CREATE TABLE t AS SELECT range AS id FROM range(9)");
+    await scene.define({ v: "SELECT id FROM t" });
+    const count = async (): Promise<number> => {
+      await using state = await scene.lake.state("v");
+      let rows = 0;
+      for await (const { weight } of state) rows += Number(weight);
+      return rows;
+    };
+    expect(await count()).toBe(9);
+    const root = join(scene.place.folder, "logs");
+    for (const file of await readdir(root, { recursive: true })) {
+      if (file.endsWith(".parquet")) await rm(join(root, file));
+    }
+    await expect(count()).rejects.toMatchObject({
+      code: "data_file_missing",
+      hint: expect.stringContaining("drop VIEW"),
+    });
+    await scene.lake.drop("v");
+    await scene.applyAgain();
+    await scene.refresh();
+    expect(await count()).toBe(9);
   });
 
   test("a base table's file that is gone fails the views that need it, and no other", async () => {
