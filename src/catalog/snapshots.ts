@@ -196,6 +196,16 @@ export class ChangeHistory {
     );
   }
 
+  /** True where a commit of `(from, to]` that refreshed no view did anything to the form of tables, or to views. */
+  othersAltered(from: bigint, to: bigint): boolean {
+    return this.ofOthers(from, to).some(({ tablesChanged, viewsChanged }) => tablesChanged || viewsChanged);
+  }
+
+  /** True where a commit of `(from, to]` that refreshed no view made, replaced or dropped views. */
+  othersChangedViews(from: bigint, to: bigint): boolean {
+    return this.ofOthers(from, to).some(({ viewsChanged }) => viewsChanged);
+  }
+
   /** True where a commit after `from` that was no refresh of the view changed rows of one of the tables. */
   changedByOthers(view: string, tables: ReadonlySet<bigint>, from: bigint): boolean {
     return this.snapshots.some(
@@ -220,6 +230,10 @@ export class ChangeHistory {
       incomplete: BigInt(inside.length) !== to - from,
       tablesChanged: inside.some((snapshot) => snapshot.tablesChanged),
     };
+  }
+
+  private ofOthers(from: bigint, to: bigint): SnapshotChanges[] {
+    return this.snapshots.filter(({ id, view }) => id > from && id <= to && view === null);
   }
 
   private find(snapshot: bigint): SnapshotChanges | undefined {

@@ -4,7 +4,7 @@ import { CURSOR_EXPIRED, inspectWindow, type WindowState } from "../catalog/wind
 import type { Engine } from "../engine/lake.js";
 import type { Notify } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
-import { ConflictError, InternalError, RefreshError } from "../errors.js";
+import { ConflictError, InternalError, type IvmError, RefreshError } from "../errors.js";
 import { sourceLog, sourceOfLog } from "../log/names.js";
 import { type LogState, readLogs } from "../log/registry.js";
 import type { LogRoot } from "../log/root.js";
@@ -51,6 +51,8 @@ export interface RunContext {
   readonly moving: Set<string>;
   /** The views that stand at the horizon without having been moved by this run, by lower-case name. */
   readonly standing: Set<string>;
+  /** Why views can't be refreshed before somebody has looked at their definitions, by lower-case name. */
+  readonly broken: ReadonlyMap<string, IvmError>;
   /** Tells the caller how far the run is. */
   readonly notify: Notify<RefreshEvent>;
 }
@@ -125,6 +127,7 @@ async function readRun(
     shared: new SharedDeltas(),
     moving: new Set(),
     standing: new Set(),
+    broken: new Map(),
     notify: () => undefined,
   };
 }
@@ -162,6 +165,8 @@ export function instantsOf(run: RunContext, progress: Progress): Instants {
 
 /** Decides from metadata alone what a view needs to come to the horizon. */
 export async function planViewRun(run: RunContext, view: StoredView): Promise<PlannedView> {
+  const broken = run.broken.get(view.name.toLowerCase());
+  if (broken !== undefined) throw broken;
   const progress = run.state.progress.get(view.name);
   if (progress === undefined) {
     throw new InternalError("progress_missing", `View ${view.name} has no progress row in the state schema.`, {

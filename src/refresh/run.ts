@@ -14,6 +14,7 @@ import { chooseViews } from "./choose.js";
 import { planViewRun, type RunContext } from "./plan-run.js";
 import { recordFailures } from "./record-failures.js";
 import { recordSources } from "./record-sources.js";
+import { redefineOutdated } from "./redefine.js";
 import { hasExpiredCursor } from "./refresh-view.js";
 import { type Start, ViewRuns } from "./run-views.js";
 import { restoredWarning } from "./tampering.js";
@@ -28,9 +29,19 @@ export async function runRefresh(
   const startedAt = performance.now();
   const runId = randomUUID();
   const notify = notifier(options);
-  const start: Start = async (session) => ({ ...(await begin(session)), notify });
+  let broken: RunContext["broken"] = new Map();
+  const start: Start = async (session) => ({ ...(await begin(session)), notify, broken });
   let run = await start(sessions[0]);
-  const { views, asked, skipped } = await chooseViews(run, options);
+  let chosen = await chooseViews(run, options);
+  if (options.dryRun !== true) {
+    const redefined = await redefineOutdated(run, chosen.views);
+    broken = redefined.broken;
+    if (redefined.written || broken.size > 0) {
+      run = await start(sessions[0]);
+      chosen = await chooseViews(run, options);
+    }
+  }
+  const { views, asked, skipped } = chosen;
   if (run.logs?.sources === true && options.dryRun !== true) {
     run = await recorded(start, run, views, run.logs, runId);
   }

@@ -95,7 +95,7 @@ function requireRules(definitions: readonly StoredDefinition[]): void {
 }
 
 /** The lake without what this project keeps in it: definitions read views by name, never their tables. */
-function withoutOurs(
+export function withoutOurs(
   objects: LakeObjects,
   views: readonly StoredView[],
   schema: string,

@@ -41,6 +41,8 @@ export interface BoundQuery {
   /** The statement with every table replaced by its source: plain views expanded, names complete. */
   readonly statement: Ast;
   readonly sources: readonly SourceRef[];
+  /** True where plain views were written out: what they say can change. */
+  readonly readsPlainViews: boolean;
 }
 
 /** Table functions whose rows follow from their arguments alone. */
@@ -63,7 +65,7 @@ export async function bindTables(context: BindContext, statement: Ast, origin: S
   const sources = new Map<string, SourceRef>();
   const binder = new Binder(context, origin, plainViews, sources);
   const bound = stripSchemas(binder.statement(statement, new Set(), ["main"]), binder.expanded);
-  return { statement: bound, sources: [...sources.values()] };
+  return { statement: bound, sources: [...sources.values()], readsPlainViews: binder.expanded.length > 0 };
 }
 
 type PlainViews = ReadonlyMap<string, Ast>;

@@ -1,4 +1,4 @@
-import type { Reason, RefreshMode } from "../types.js";
+import type { FloatSums, Reason, RefreshMode } from "../types.js";
 import type { SourceRef } from "./bind.js";
 import type { Layout } from "./layout.js";
 import type { TypedColumn, ViewPlan } from "./plan-view.js";
@@ -23,7 +23,10 @@ export interface StoredDefinition {
   readonly plan: ViewPlan | null;
   readonly reasons: readonly Reason[];
   readonly layout: Layout;
-  /** Definitions of old have neither. */
+  /** Definitions of old have none of these four. */
+  readonly floatSums?: FloatSums;
+  /** True where plain views of the lake were written out in the statement. */
+  readonly readsPlainViews?: boolean;
   readonly tags?: readonly string[];
   readonly targetLagMs?: number;
   /** True where the answer depends on the time, which is taken to be the horizon's. */

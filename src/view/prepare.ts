@@ -174,6 +174,8 @@ async function prepare(
     reasons,
     layout,
     usesTime: timed,
+    readsPlainViews: query.readsPlainViews,
+    ...(definition.floatSums === undefined ? {} : { floatSums: definition.floatSums }),
     ...(definition.tags === undefined ? {} : { tags: definition.tags }),
     ...(definition.targetLagMs === undefined ? {} : { targetLagMs: definition.targetLagMs }),
   };
