@@ -1,15 +1,15 @@
 /** How `query`, `changes` and `state` print rows: text, JSON lines, CSV, Parquet or Arrow, to stdout or to a file. */
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Writable } from "node:stream";
-import { finished } from "node:stream/promises";
+import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, Option } from "commander";
 import { ConfigError } from "../errors.js";
 import type { LogRows, Row, Rows } from "../index.js";
+import { writeBeside } from "../report/write-file.js";
 import type { RowFormat, Session } from "./context.js";
 
 export type KeyOption = Readonly<Record<string, string | null>>;
@@ -65,45 +65,32 @@ export async function writeRows(
   rows: LogRows | Rows,
   file: string | undefined,
 ): Promise<bigint | null> {
-  const format = session.rowFormat;
-  if (file !== undefined) return writeFile(rows, format, file);
-  if (format === "text") return printTable(session, rows);
-  if (format === "csv" || format === "parquet") return throughFile(session, rows, format);
-  return send(session.out, format === "arrow" ? rows.arrow() : lines(rows, format));
+  try {
+    const format = session.rowFormat;
+    if (file !== undefined) return await writeFile(rows, format, file);
+    if (format === "text") return await printTable(session, rows);
+    if (format === "csv" || format === "parquet") return await throughFile(session, rows, format);
+    return await send(session.out, format === "arrow" ? rows.arrow() : lines(rows, format));
+  } finally {
+    // Rows that nobody came to read don't close themselves.
+    rows.close();
+  }
 }
 
 async function writeFile(rows: LogRows | Rows, wanted: RowFormat, file: string): Promise<bigint | null> {
   const format = wanted === "text" ? FILE_FORMATS[extname(file).toLowerCase()] : wanted;
   if (format === undefined) {
-    rows.close();
     throw new ConfigError("out_format", `How ${file} is to be written can't be told from its ending.`, {
       subject: { file },
       hint: "Name it .csv, .parquet, .jsonl or .arrow, or add --output csv, parquet, jsonl, json or arrow.",
     });
   }
-  return whole(file, async (path) => {
+  return writeBeside(file, async (path) => {
     if (format === "csv" || format === "parquet") return rows.copyTo(path, format);
-    const stream = createWriteStream(path);
-    const count = await send(stream, format === "arrow" ? rows.arrow() : lines(rows, format));
-    stream.end();
-    await finished(stream);
-    return count;
+    const sent = new Sent();
+    await pipeline(sent.counted(format === "arrow" ? rows.arrow() : lines(rows, format)), createWriteStream(path));
+    return sent.lines;
   });
-}
-
-/** Lets a file be written beside its place and moves it there when it is whole. Pipes and devices stay where they are. */
-async function whole<Result>(file: string, write: (path: string) => Promise<Result>): Promise<Result> {
-  const found = await stat(file).catch(() => undefined);
-  if (found?.isFile() === false) return write(file);
-  const part = `${file}.${randomUUID()}.part`;
-  try {
-    const result = await write(part);
-    await rename(part, file);
-    return result;
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
-  }
 }
 
 /** In jsonl a line is a row; in json it is an object with the row, as the last line is one with the summary. */
@@ -116,16 +103,27 @@ async function* lines(rows: LogRows | Rows, format: RowFormat): AsyncGenerator<s
   }
 }
 
+/** How many lines went out; null for bytes, whose rows nobody has counted. */
+class Sent {
+  lines: bigint | null = 0n;
+
+  async *counted(parts: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
+    for await (const part of parts) {
+      if (typeof part !== "string") this.lines = null;
+      else if (this.lines !== null) this.lines += 1n;
+      yield part;
+    }
+  }
+}
+
+/** What goes wrong with stdout is the frame's to tell, and it stays open for the summary. */
 async function send(out: Writable, parts: AsyncIterable<string | Uint8Array>): Promise<bigint | null> {
-  let count = 0n;
-  let text = false;
-  for await (const part of parts) {
-    text ||= typeof part === "string";
-    count += 1n;
+  const sent = new Sent();
+  for await (const part of sent.counted(parts)) {
     // A slow reader holds up the reading of files, not the memory of this process.
     if (!out.write(part)) await once(out, "drain");
   }
-  return text || count === 0n ? count : null;
+  return sent.lines;
 }
 
 /** DuckDB writes files; what goes to a pipe goes through one. */

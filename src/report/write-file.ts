@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { rename, rm, writeFile } from "node:fs/promises";
-import { ConfigError } from "../errors.js";
+import { open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { ConfigError, EngineError, type IvmError } from "../errors.js";
 
 /**
  * Writes a file so that its readers see the old content or the new one, never a part.
- * @throws ConfigError `file_not_written`.
+ * @throws ConfigError `file_not_written`, EngineError `disk_full`.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const unfinished = `${path}.${randomUUID()}.tmp`;
@@ -14,9 +14,56 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   } catch (error) {
     // What is in the way of the file may be in the way of this too; the first error is the one that matters.
     await rm(unfinished, { force: true }).catch(() => undefined);
-    throw new ConfigError("file_not_written", `${path} could not be written: ${(error as Error).message}`, {
-      subject: { file: path },
-      hint: "Name a file in a folder that exists and may be written to.",
+    throw notWritten(path, error as Error);
+  }
+}
+
+/**
+ * Lets a file be written beside its place and moves it there when it is whole. Pipes and devices stay where they are.
+ * @throws ConfigError `file_not_written` before `write` is asked for anything, where the place can't be written to;
+ * EngineError `disk_full`; what `write` throws.
+ */
+export async function writeBeside<Result>(path: string, write: (part: string) => Promise<Result>): Promise<Result> {
+  const part = `${path}.${randomUUID()}.part`;
+  try {
+    const found = await stat(path).catch(() => undefined);
+    // Who opens a folder is told so by the system.
+    if (found?.isFile() === false && !found.isDirectory()) return await write(path);
+    await tryWriting(found?.isDirectory() === true ? path : part);
+    const result = await write(part);
+    await rename(part, path);
+    return result;
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => undefined);
+    throw isSystemError(error) ? notWritten(path, error) : error;
+  }
+}
+
+/** DuckDB tells of a missing folder as of a file that is gone, so it is found out before. */
+async function tryWriting(path: string): Promise<void> {
+  await (await open(path, "w")).close();
+  await rm(path);
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}
+
+function notWritten(path: string, error: NodeJS.ErrnoException): IvmError {
+  // The rest names the call, and the unfinished file, which nobody knows of.
+  const [why] = error.message.split(", ");
+  const message = `${path} could not be written: ${why}`;
+  const subject = { file: path };
+  if (error.code === "ENOSPC" || error.code === "EDQUOT") {
+    return new EngineError("disk_full", `A disk is full. ${message}.`, {
+      subject,
+      hint: "Make room there, or name a file elsewhere, then run the same command again.",
+      cause: error,
     });
   }
+  return new ConfigError("file_not_written", `${message}.`, {
+    subject,
+    hint: "Name a file in a folder that exists and may be written to.",
+    cause: error,
+  });
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { command, type JsonError, json } from "./command.js";
@@ -111,4 +111,37 @@ it("changes and state write jsonl with the weight as a column", async () => {
   const changes = await command(["changes", "spent", "--since", id, "--out", "c.jsonl"], { cwd });
   expect(changes.stderr).toBe("");
   expect(await readFile(join(cwd, "c.jsonl"), "utf8")).toBe('{"name":"Ben","orders":1,"amount":7.00,"weight":-1}\n');
+});
+
+it("an --out that can't be written is told, whatever the rows and their form", async () => {
+  const cwd = await project({ ...VIEWS, "ducklake-ivm.yaml": `${CONFIG}log:\n  path: log\n` }, ORDERS);
+  for (const words of [["apply"], ["refresh"]]) await command(words, { cwd });
+  await writeFile(join(cwd, "file"), "");
+  for (const [words, out, why] of [
+    [["query", "spent"], "none/rows.csv", "ENOENT"],
+    [["query", "spent"], "file/rows.jsonl", "ENOTDIR"],
+    [["state", "spent"], "none/rows.jsonl", "ENOENT"],
+    [["state", "spent"], "none/rows.parquet", "ENOENT"],
+    [["state", "spent"], "none/rows.arrow", "ENOENT"],
+  ] as const) {
+    const failed = await json<JsonError>([...words, "--out", out], { cwd });
+    expect(failed, failed.stderr).toMatchObject({
+      exitCode: 2,
+      value: { error: { code: "file_not_written", hint: expect.stringContaining("folder"), subject: { file: out } } },
+    });
+    expect(failed.value.error.message).toContain(`${out} could not be written: ${why}`);
+    expect(failed.value.error.message).not.toContain(".part");
+    expect(failed.stderr).not.toContain("node:");
+  }
+});
+
+it("an --out that is a folder, and a disk that is full, are told", async () => {
+  const cwd = await builtProject();
+  const folder = await json<JsonError>(["query", "spent", "--out", "views"], { cwd });
+  expect(folder).toMatchObject({ exitCode: 2, value: { error: { code: "file_not_written" } } });
+  for (const format of ["csv", "parquet", "jsonl", "arrow"]) {
+    const full = await command(["query", "FROM range(100000)", "--out", "/dev/full", "--output", format], { cwd });
+    expect(full.exitCode, full.stderr).toBe(1);
+    expect(full.stderr).toMatch(/^error: A disk is full\. .*\nhint: Make room/s);
+  }
 });
