@@ -65,6 +65,11 @@ export const REMEDIES: Readonly<Record<string, Remedy>> = {
   },
   recursive_columns: { rewrite: "Give each column of the recursion a name of its own.", page: "recursion.md" },
   recursive_type: { rewrite: "Cast the column to a type that Parquet has, for example VARCHAR.", page: "recursion.md" },
+  unnamed_fields: {
+    rewrite: "Name the fields of the row value: {'a': a, 'b': b} instead of (a, b).",
+    page: "linear.md",
+  },
+  state_type: { rewrite: "Cast the value to a type that Parquet has, for example VARCHAR.", page: "aggregates.md" },
   positional_join: {
     rewrite: "Number the rows of both sides by an order, row_number() OVER (ORDER BY …), and join by the numbers.",
     page: "positional-join.md",

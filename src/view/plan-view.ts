@@ -23,6 +23,7 @@ import type { FunctionCatalog } from "../sql/functions.js";
 import { printExpressions, printStatement } from "../sql/parse.js";
 import { typedNulls } from "../sql/quote.js";
 import type { Reason } from "../types.js";
+import { storageTypes } from "./storage-types.js";
 
 /** A column of a source or of a view's result, with DuckDB's name of its type. */
 export interface TypedColumn {
@@ -55,6 +56,7 @@ export async function planView(
   expected: readonly TypedColumn[],
 ): Promise<PlanResult> {
   const lowering = new Lowering(functions, (source) => columnsOf(source).map((column) => column.name));
+  const types: Types = {};
   try {
     const query = lowering.query(child(statement, "node"), new Map());
     const output = query.columns.map((column) => column.id);
@@ -62,7 +64,6 @@ export async function planView(
     const pruned = tidy(query.relation, output);
     const recursions = usedRecursions(pruned, [...lowering.recursions.values()].map(tidyRecursion));
     const plan = numberScans(pruned, recursions);
-    const types: Types = {};
     const typedRecursions = await annotateRecursions(session, plan.recursions, types, columnsOf);
     const relation = await annotate(session, plan.relation, types, withRecursions(plan.recursions, types, columnsOf));
     checkTypes(output, types, expected);
@@ -72,11 +73,19 @@ export async function planView(
     if (error instanceof Unsupported) return { plan: null, reason: error.reason };
     // DuckDB ran the definition itself, so a plan that it refuses is wrong, and the definition is left to DuckDB.
     if (error instanceof IvmError && error.code === "engine_error") {
+      const unwritable = (await storageTypes(session, Object.values(types))).find(({ kind }) => kind === "unwritable");
+      if (unwritable !== undefined) return { plan: null, reason: unwritableReason(unwritable.type) };
       const text = `the plan is not one that DuckDB takes: ${error.message.split("\n")[0]}`;
       return { plan: null, reason: { code: "plan_mismatch", text } };
     }
     throw error;
   }
+}
+
+/** Of values that no table can hold, neither a view's own nor a temporary one of a refresh. */
+export function unwritableReason(type: string): Reason {
+  const text = `values of the type ${type}, whose fields have no names, can't be kept`;
+  return { code: "unnamed_fields", text };
 }
 
 async function print(session: Session, lowering: Lowering): Promise<void> {
@@ -210,7 +219,7 @@ async function annotate(
     const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
     for (const column of described) types[column.column_name] ??= column.column_type;
     if (typed.kind === "aggregate") await annotateArguments(session, typed, types);
-    if (typed.kind === "window") await annotateWindow(session, typed, types);
+    if (typed.kind === "window") return annotateWindow(session, typed, types);
     return typed.kind === "union-all" ? castBranches(typed, types) : typed;
   };
   return visit(root);
@@ -228,14 +237,18 @@ async function annotateArguments(session: Session, node: Aggregate, types: Types
   for (const column of described) types[column.column_name] = column.column_type;
 }
 
-/** The types of what window functions are ordered by, under `orderKey`, and of the states that they can go on from. */
-async function annotateWindow(session: Session, node: Window, types: Record<ColumnId, string>): Promise<void> {
+/**
+ * The types of what window functions are ordered by, under `orderKey`, and of the states that they can go on from. They
+ * go on from nothing where the values of PARTITION BY are of a type that no table can hold.
+ */
+async function annotateWindow(session: Session, node: Window, types: Types): Promise<Window> {
   const input = standIn(outputOf(node.input), types);
-  const describe = async (columns: readonly NamedExpression[]): Promise<void> => {
-    if (columns.length === 0) return;
+  const describe = async (columns: readonly NamedExpression[]): Promise<string[]> => {
+    if (columns.length === 0) return [];
     const sql = renderRelation({ kind: "project", input, columns }, NO_LEAVES);
     const described = await session.rows<{ column_name: string; column_type: string }>(`DESCRIBE ${sql}`);
     for (const column of described) types[column.column_name] = column.column_type;
+    return described.map((column) => column.column_type);
   };
   for (const { id, orders = [], rule } of node.columns) {
     await describe(orders.map(({ expression }, index) => ({ id: orderKey(id, index), expression })));
@@ -246,6 +259,17 @@ async function annotateWindow(session: Session, node: Window, types: Record<Colu
       if (!(error instanceof IvmError && error.code === "engine_error")) throw error;
     }
   }
+  const computed = node.partition.filter(({ ref }) => ref === undefined);
+  const partition = await describe(
+    computed.map((expression, index) => ({ id: `${node.columns[0]?.id}.partition${index + 1}`, expression })),
+  );
+  const unwritable = (await storageTypes(session, partition)).find(({ kind }) => kind === "unwritable");
+  if (unwritable === undefined) return node;
+  const rule = {
+    rule: "whole",
+    why: `the partitions are by values of the type ${unwritable.type}, which can't be kept`,
+  } as const;
+  return { ...node, columns: node.columns.map((column) => ({ ...column, rule })) };
 }
 
 /** Where `ViewPlan.types` has the type of what a window function is ordered by. */

@@ -15,10 +15,10 @@ import { type BoundQuery, bindTables, replaceSources } from "./bind.js";
 import type { DefinedSource, StoredDefinition } from "./definition.js";
 import { bagLayout, type Layout, type LayoutDraft, type LayoutOptions, layoutOf } from "./layout.js";
 import { limitsRows } from "./limited.js";
-import { planView, type TypedColumn, type ViewPlan } from "./plan-view.js";
+import { planView, type TypedColumn, unwritableReason, type ViewPlan } from "./plan-view.js";
 import { recursionColumns } from "./recursive.js";
 import { settleOrder } from "./settle.js";
-import { type DraftColumn, HELPER_PREFIX, type PhysicalColumn } from "./states.js";
+import { type DraftColumn, HELPER_PREFIX, type PhysicalColumn, storedName } from "./states.js";
 import { storageTypes } from "./storage-types.js";
 import { columnNames, replaceTime, usesTime } from "./time.js";
 
@@ -144,10 +144,10 @@ async function prepare(
   const settled = await settle(session, query.statement, sources, columns, origin);
   const timed = usesTime(settled, context.functions, columnNames(sources));
   const timeless = timed ? replaceTime(settled, columnRef([CLOCK]), columnNames(sources)) : settled;
-  const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, columns);
   // A view that is always recomputed needs nothing to fold.
   const folds = definition.refresh !== "full";
   const options = { foldFloats: definition.floatSums === "fold", countDistinct: folds, resumeWindows: folds };
+  const { plan, reasons } = await planOf(context, definition, timeless, columnsOf, { columns, options });
   const layout = await layOut(session, plan, columns, options, origin);
   const printed = await printStatement(
     session,
@@ -205,10 +205,10 @@ async function planOf(
   definition: ViewDefinition,
   statement: Ast,
   columnsOf: (source: string) => readonly TypedColumn[],
-  columns: readonly TypedColumn[],
+  { columns, options }: { readonly columns: readonly TypedColumn[]; readonly options: LayoutOptions },
 ): Promise<{ plan: ViewPlan | null; reasons: readonly Reason[] }> {
   const result = await planView(context.session, statement, context.functions, columnsOf, columns);
-  const reason = result.plan === null ? result.reason : await unkept(context.session, result.plan);
+  const reason = result.plan === null ? result.reason : await unkept(context.session, result.plan, columns, options);
   if (reason === null) return { plan: result.plan, reasons: [] };
   if (definition.refresh === "incremental") {
     throw new DefinitionError(
@@ -224,7 +224,12 @@ async function planOf(
 }
 
 /** Why a plan can't be kept up to date with what the lake can hold; null where it can. */
-async function unkept(session: Session, plan: ViewPlan): Promise<Reason | null> {
+async function unkept(
+  session: Session,
+  plan: ViewPlan,
+  visible: readonly TypedColumn[],
+  options: LayoutOptions,
+): Promise<Reason | null> {
   if (limitsRows(plan.relation)) {
     return { code: "limit", text: "a LIMIT of this form over rows that are not grouped has no incremental rule" };
   }
@@ -234,7 +239,19 @@ async function unkept(session: Session, plan: ViewPlan): Promise<Reason | null> 
     const text = `the rows of the recursive common table expression ${name} can't be stored: the lake has no ${refused.type}`;
     return { code: "recursive_type", text };
   }
-  return null;
+  // What counts distinct values and what windows go on from is done without where it can't be stored.
+  const least = layoutOf(plan, visible, { ...options, countDistinct: false, resumeWindows: false });
+  const shown = new Set(visible.map(({ name }) => storedName(name)));
+  const { refused, unwritable } = await store(
+    session,
+    least.columns.filter(({ name }) => !shown.has(name)),
+  );
+  if (refused === null) return null;
+  if (unwritable) return unwritableReason(refused.type);
+  return {
+    code: "state_type",
+    text: `the lake can't hold the type ${refused.type} of a value that the view is made from`,
+  };
 }
 
 /**
@@ -383,30 +400,37 @@ async function holdsHelpers(session: Session, columns: readonly DraftColumn[]): 
 
 /** @throws DefinitionError `type_refused`. */
 async function required(session: Session, draft: LayoutDraft, origin: SqlOrigin): Promise<readonly PhysicalColumn[]> {
-  const { columns, refused } = await store(session, draft.columns);
+  const { columns, refused, unwritable } = await store(session, draft.columns);
   if (refused === null) return columns;
   throw new DefinitionError(
     "type_refused",
     `View ${origin.view}: the lake can't hold the type ${refused.type} of column ${refused.name}.`,
     {
       subject: { ...subjectOf(origin), column: refused.name },
-      hint: "Cast the column to a type that Parquet has, for example VARCHAR.",
+      hint: unwritable
+        ? "Name the fields of a row value: {'a': a, 'b': b} instead of (a, b)."
+        : "Cast the column to a type that Parquet has, for example VARCHAR.",
     },
   );
 }
 
-async function store(
-  session: Session,
-  columns: readonly DraftColumn[],
-): Promise<{ columns: readonly PhysicalColumn[]; refused: DraftColumn | null }> {
+interface Stored {
+  readonly columns: readonly PhysicalColumn[];
+  /** The first column that the lake can't hold, and whether that is since SQL can't even name its type. */
+  readonly refused: DraftColumn | null;
+  readonly unwritable: boolean;
+}
+
+async function store(session: Session, columns: readonly DraftColumn[]): Promise<Stored> {
   const types = await storageTypes(
     session,
     columns.map((column) => column.type),
   );
-  const refused = columns.find((_, index) => types[index]?.kind !== "stored") ?? null;
+  const refused = types.findIndex(({ kind }) => kind !== "stored");
   return {
     columns: columns.map((column, index) => ({ ...column, stored: types[index]?.type ?? column.type })),
-    refused,
+    refused: columns[refused] ?? null,
+    unwritable: types[refused]?.kind === "unwritable",
   };
 }
 

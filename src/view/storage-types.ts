@@ -7,6 +7,7 @@ import {
   DuckDBTypeId,
 } from "@duckdb/node-api";
 import type { Session } from "../engine/session.js";
+import { IvmError } from "../errors.js";
 import { quoteIdentifier } from "../sql/quote.js";
 
 /** Simple types that DuckLake can't hold, or that come back from Parquet as another value, and what holds them. */
@@ -25,17 +26,34 @@ const STORED_AS: ReadonlyMap<DuckDBTypeId, string> = new Map([
 
 export type StorageType =
   | { readonly kind: "stored"; readonly type: string }
-  | { readonly kind: "refused"; readonly type: string };
+  | { readonly kind: "refused"; readonly type: string }
+  /** SQL has no name for it, so that no table can have a column of it: a struct whose fields have no names, for one. */
+  | { readonly kind: "unwritable"; readonly type: string };
 
 /** The type in which each logical type is stored; the same type where nothing is lost. */
 export async function storageTypes(session: Session, types: readonly string[]): Promise<StorageType[]> {
   const result: StorageType[] = [];
   for (const type of types) {
-    const stored = map(await session.typeOf(`CAST(NULL AS ${type})`));
+    const found = await readBack(session, type);
+    if (found === undefined) {
+      result.push({ kind: "unwritable", type });
+      continue;
+    }
+    const stored = map(found);
     if (stored === undefined) result.push({ kind: "refused", type });
     else result.push({ kind: "stored", type: stored.changed ? stored.type : type });
   }
   return result;
+}
+
+/** The type that DuckDB's own name of a type means; undefined where it can't be read. */
+async function readBack(session: Session, type: string): Promise<DuckDBType | undefined> {
+  try {
+    return await session.typeOf(`CAST(NULL AS ${type})`);
+  } catch (error) {
+    if (error instanceof IvmError && error.code === "engine_error") return undefined;
+    throw error;
+  }
 }
 
 interface Mapped {

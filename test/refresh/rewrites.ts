@@ -161,6 +161,16 @@ export const REWRITES: readonly Rewrite[] = [
       "SELECT t.k, coalesce(x.n, 0) AS n FROM t LEFT JOIN (SELECT k, approx_count_distinct(w) AS n FROM u GROUP BY k) x USING (k)",
   },
   {
+    code: "unnamed_fields",
+    before: "SELECT g, arg_max((k, v), ts)[1] AS k FROM t GROUP BY g",
+    after: "SELECT g, arg_max({'k': k, 'v': v}, ts).k AS k FROM t GROUP BY g",
+  },
+  {
+    code: "state_type",
+    before: "SELECT g, CAST(max(union_value(n := k)) AS VARCHAR) AS m FROM t GROUP BY g",
+    after: "SELECT g, max(CAST(union_value(n := k) AS VARCHAR)) AS m FROM t GROUP BY g",
+  },
+  {
     code: "export_state",
     before: "SELECT g, finalize(sum(k) EXPORT_STATE) AS s FROM t GROUP BY g",
     after: "SELECT g, sum(k) AS s FROM t GROUP BY g",

@@ -50,6 +50,13 @@ test.each([
   expect(await storageTypes(session, [type])).toEqual([{ kind: "refused", type }]);
 });
 
+test.each(["STRUCT(INTEGER, VARCHAR)", "STRUCT(a STRUCT(INTEGER, INTEGER))[]"])(
+  "%s has no name in SQL",
+  async (type) => {
+    expect(await storageTypes(session, [type])).toEqual([{ kind: "unwritable", type }]);
+  },
+);
+
 test("types are answered in their order", async () => {
   const found = await storageTypes(session, ["HUGEINT", "INTEGER", "UNION(a INTEGER)"]);
   expect(found.map((type) => `${type.kind} ${type.type}`)).toEqual([
