@@ -32,12 +32,25 @@ export type Joined<S, T, K extends JoinKind> = K extends "semi" | "anti"
 
 type SharedColumn<S, T> = keyof RowOf<S> & keyof RowOf<T> & string;
 
+/** The columns in scope that can be equal to a value of this type; dates, times and decimals are as good as text. */
+type ColumnLike<S, V> = {
+  [C in ColumnOf<S>]: Alike<KindOf<V>, KindOf<ValueOf<S, C>>> extends true ? C : never;
+}[ColumnOf<S>];
+type KindOf<V> = unknown extends V
+  ? "any"
+  : [Exclude<V, null>] extends [number | bigint]
+    ? "number"
+    : [Exclude<V, null>] extends [boolean]
+      ? "boolean"
+      : "text";
+type Alike<A, B> = "any" extends A | B ? true : [A] extends [B] ? true : false;
+
 /** How two sides are joined: by columns that both have, by columns that are equal, or by any condition. */
 type JoinCondition<S, T> =
   | { readonly using: readonly SharedColumn<S, T>[]; readonly on?: never }
   | {
       readonly on:
-        | { readonly [L in ColumnOf<S>]?: ColumnOf<T> }
+        | { readonly [L in ColumnOf<S>]?: ColumnLike<T, ValueOf<S, L>> }
         | Expression<unknown, ColumnOf<S & T>>
         | ((column: Columns<S & T>) => Expression<unknown, ColumnOf<S & T>>);
       readonly using?: never;

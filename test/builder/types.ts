@@ -71,6 +71,8 @@ orders.join(customers, { using: ["name"] });
 orders.join(customers, { on: { "o.customr": "c.id" } });
 // @ts-expect-error no such column on the right
 orders.join(customers, { on: { "o.customer": "c.di" } });
+// @ts-expect-error a number and a text are never equal
+orders.join(customers, { on: { "o.customer": "c.name" } });
 // @ts-expect-error no such kind
 orders.join(customers, { kind: "outer", using: ["id"] });
 // @ts-expect-error a cross join has no condition
