@@ -17,12 +17,12 @@ export class AggregateMaker {
     private readonly draw: Draw,
     private readonly atoms: readonly Expression[],
     private readonly expressions: ExpressionMaker,
-    /** Also aggregates beyond COUNT, SUM, AVG, MIN and MAX. */
-    private readonly others: boolean,
+    /** Which aggregates beyond COUNT, SUM, AVG, MIN and MAX. */
+    private readonly others: "none" | "any" | "distinct",
   ) {}
 
   make(): Call {
-    const call = this.others && this.draw.chance(50) ? this.other() : this.plain();
+    const call = this.others !== "none" && this.draw.chance(50) ? this.other() : this.plain();
     if (!this.draw.chance(20)) return call;
     return { ...call, filter: this.expressions.condition(1) };
   }
@@ -47,8 +47,10 @@ export class AggregateMaker {
 
   private other(): Call {
     const whole = () => this.value((type) => type === "INTEGER" || type === "BIGINT");
+    const counted = () => aggregate("BIGINT")`COUNT(DISTINCT ${this.value(isOrdered)})`;
+    if (this.others === "distinct") return this.draw.pick([counted, counted, () => this.sum("SUM", true)])();
     return this.draw.pick([
-      () => aggregate("BIGINT")`COUNT(DISTINCT ${this.value(isOrdered)})`,
+      counted,
       () => this.sum("SUM", true),
       () => aggregate("BOOLEAN")`bool_or(${this.expressions.condition(0)})`,
       () => aggregate("BOOLEAN")`bool_and(${this.expressions.condition(0)})`,

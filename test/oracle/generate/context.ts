@@ -31,7 +31,9 @@ export const FEATURES = [
   "asof",
   "pivot",
 ] as const;
-export type Feature = (typeof FEATURES)[number];
+/** Rare ones of the above, which views hold only where they are asked for. */
+export const RARE = ["distinctAggregate"] as const;
+export type Feature = (typeof FEATURES)[number] | (typeof RARE)[number];
 
 export interface MadeQuery {
   readonly query: Query;

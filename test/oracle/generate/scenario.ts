@@ -3,7 +3,7 @@
 import type { Column } from "../ast.js";
 import { printQuery } from "../print.js";
 import type { Event, Scenario, Table, View } from "../scenario.js";
-import { type Context, FEATURES, type Feature, type Source } from "./context.js";
+import { type Context, FEATURES, type Feature, RARE, type Source } from "./context.js";
 import { ChangeMaker } from "./data.js";
 import type { Draw } from "./draw.js";
 import { makeQuery } from "./query.js";
@@ -44,7 +44,8 @@ const ODD: readonly Column[] = [
  * for a journal with running window functions in each scenario; without it every eighth has one.
  */
 const asked = (process.env["IVM_FUZZ_FEATURES"] ?? "").split(",").filter((name) => name !== "");
-const OFFERED = asked.length === 0 ? FEATURES : FEATURES.filter((feature) => asked.includes(feature));
+const OFFERED = asked.length === 0 ? FEATURES : [...FEATURES, ...RARE].filter((feature) => asked.includes(feature));
+const PLAIN_PERCENT = asked.length === 0 ? 62 : 20;
 
 const KEY: Column = { name: "k", type: "INTEGER", exact: true };
 
@@ -111,7 +112,7 @@ function addView(
   name: string,
   weight: number,
   // With every operator in every view most would be recomputed, and the incremental rules would hardly be tested.
-  features: readonly Feature[] = draw.chance(62) ? [] : draw.sample(OFFERED, draw.integer(1, 3)),
+  features: readonly Feature[] = draw.chance(PLAIN_PERCENT) ? [] : draw.sample(OFFERED, draw.integer(1, 3)),
 ): View {
   const { view, size } = makeView(draw, sources, name, new Set(features));
   sources.push({ path: [name], columns: view.columns, size: Math.min(size, 150), weight });

@@ -15,7 +15,7 @@ import {
 } from "../ast.js";
 import { identifier } from "../print.js";
 import { AggregateMaker } from "./aggregate.js";
-import type { Context } from "./context.js";
+import type { Context, Feature } from "./context.js";
 import { ExpressionMaker } from "./expression.js";
 import { type From, makeFrom, makeLateral } from "./from.js";
 import { makeSubquery } from "./subquery.js";
@@ -36,10 +36,15 @@ export function makeSelect(context: Context, want?: readonly SqlType[]): MadeSel
   const from =
     features.has("lateral") && draw.chance(50) ? makeLateral(context) : makeFrom(context, single ? 1 : undefined);
   const where = makeWhere(context, from);
-  const aggregates = draw.chance(features.has("otherAggregate") || features.has("groupingSets") ? 70 : 38);
+  const aggregates = draw.chance(dwellsOnAggregates(features) ? 70 : 38);
   const made = aggregates && !single ? grouped(context, from, want) : plain(context, from, want);
   const distinct = features.has("distinct") && draw.chance(60);
   return { ...made, select: { ...made.select, where, distinct } };
+}
+
+function dwellsOnAggregates(features: ReadonlySet<Feature>): boolean {
+  const dwelling: readonly Feature[] = ["otherAggregate", "distinctAggregate", "groupingSets"];
+  return dwelling.some((feature) => features.has(feature));
 }
 
 function makeWhere(context: Context, from: From): Expression | null {
@@ -124,7 +129,8 @@ function grouped(context: Context, from: From, want?: readonly SqlType[]): MadeS
   const { draw, features } = context;
   const before = new ExpressionMaker(draw, from.atoms);
   const keys = groupKeys(context, from, before);
-  const calls = new AggregateMaker(draw, from.atoms, before, features.has("otherAggregate"));
+  const others = features.has("otherAggregate") ? "any" : features.has("distinctAggregate") ? "distinct" : "none";
+  const calls = new AggregateMaker(draw, from.atoms, before, others);
   const aggregates = draw.times(1, 3, () => calls.make());
   const all = keys.length > 0 && want === undefined && draw.chance(20);
   // Under GROUP BY ALL every expression without an aggregate is a key, so the two are not mixed in one item.
