@@ -18,10 +18,14 @@ const KINDS: ReadonlyMap<string, TargetKind> = new Map([
   ["postgresql", "postgres"],
 ]);
 
+/** What names of database files end in. What stands after a dot is then no table, but part of the file's name. */
+const FILE_ENDINGS: ReadonlySet<string> = new Set(["db", "db3", "ddb", "duckdb", "ducklake", "sqlite", "sqlite3"]);
+
 /**
  * Reads an address such as `duckdb:mirror.db`, `ducklake:copy.ducklake`, `postgres:dbname=shop host=db` or
  * `postgres://user@db/shop`. Without a table of its own the address ends in one: `duckdb:mirror.db.sales`. An address
- * of `key=value` pairs can't, since a host or a password may have a dot in it.
+ * of `key=value` pairs can't, since a host or a password may have a dot in it; nor can a table have the name of a
+ * file's ending.
  * @throws ConfigError `replay_target`.
  */
 export function targetAddress(into: string, table: string | undefined): TargetAddress {
@@ -36,7 +40,8 @@ export function targetAddress(into: string, table: string | undefined): TargetAd
   if (table !== undefined) return { kind, address: asAttached(kind, address), table };
   const dot = address.lastIndexOf(".");
   const name = address.slice(dot + 1);
-  if (address.includes("=") || dot < 1 || name === "" || name.includes("/")) {
+  const isEnding = kind !== "postgres" && FILE_ENDINGS.has(name.toLowerCase());
+  if (address.includes("=") || dot < 1 || name === "" || name.includes("/") || isEnding) {
     throw new ConfigError("replay_target", "The target names no table.", {
       hint: "Name it with --table, or after a dot at the end of a file's name or of a postgres://… address.",
     });

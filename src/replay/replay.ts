@@ -103,16 +103,17 @@ async function reachFiles(session: Session, engine: Engine): Promise<void> {
 
 function unreachable(error: unknown): unknown {
   if (!(error instanceof IvmError)) return error;
-  const hint = "Check the target's address, and that its file or server can be reached.";
+  // What the engine's errors say besides is of the lake's own catalog and files.
+  const why = error.cause instanceof Error ? error.cause.message : error.message;
   if (error instanceof ConflictError) {
-    return new ConflictError("replay_target_locked", `The target is in use by another process. ${error.message}`, {
+    return new ConflictError("replay_target_locked", `The target is in use by another process. ${why}`, {
       hint: "Run the same command again when that one has ended.",
       cause: error,
     });
   }
   if (error.code === "extension_unavailable") return error;
-  return new LakeError("replay_target_unreachable", `The target can't be opened. ${error.message}`, {
-    hint,
+  return new LakeError("replay_target_unreachable", `The target can't be opened. ${why}`, {
+    hint: "Check the target's address, and that its file or server can be reached.",
     cause: error,
   });
 }
