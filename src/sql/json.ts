@@ -7,7 +7,21 @@ import type { AstValue } from "./ast.js";
  * DuckDB tells a double from an integer.
  */
 export function parseJson(source: string): AstValue {
-  return parse(source, undefined, parseNumber) as AstValue;
+  return parse(source.includes("Infinity") ? spellInfinity(source) : source, undefined, parseNumber) as AstValue;
+}
+
+/** DuckDB writes infinity as a bare word, which JSON has not; a number too large for a double is as much. */
+function spellInfinity(source: string): string {
+  return source.replaceAll(/"(?:[^"\\]|\\.)*"|Infinity/g, (part) => (part === "Infinity" ? INFINITE : part));
+}
+
+const INFINITE = "1e999";
+
+/** The sign of an infinite number of a document, 0 for any other value. */
+export function infinity(value: AstValue | undefined): -1 | 0 | 1 {
+  if (!(value instanceof LosslessNumber)) return 0;
+  if (value.value === INFINITE) return 1;
+  return value.value === `-${INFINITE}` ? -1 : 0;
 }
 
 export function printJson(value: AstValue): string {

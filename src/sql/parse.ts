@@ -14,7 +14,7 @@ import {
   textConstant,
 } from "./ast.js";
 import { operandOf, takeOperands } from "./brackets.js";
-import { parseJson, printJson } from "./json.js";
+import { infinity, parseJson, printJson } from "./json.js";
 import { quoteIdentifier, quotePath } from "./quote.js";
 
 /** Where SQL text comes from, for error messages. */
@@ -40,11 +40,32 @@ export async function parseStatements(session: Session, sql: string): Promise<Pa
   const row = await session.row<{ tree: string }>("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR AS tree", [sql]);
   const tree = parseJson(row.tree);
   if (!isAst(tree)) throw new TypeError("json_serialize_sql gave no object");
-  if (tree["error"] !== true) return { kind: "statements", statements: children(tree, "statements") };
+  if (tree["error"] !== true) {
+    return { kind: "statements", statements: children(tree, "statements").map(spellInfinities) };
+  }
   const message = text(tree, "error_message");
   if (text(tree, "error_type") === "not implemented") return { kind: "not_a_select", message };
   const position = Number(text(tree, "position") || Number.NaN);
   return { kind: "syntax_error", message, place: Number.isNaN(position) ? undefined : lineAndColumn(sql, position) };
+}
+
+/**
+ * DuckDB writes constants that are infinite, such as 1e400, into a tree that it does not read again. A cast says the
+ * same; the values that a PIVOT lists are compared as text in any case.
+ */
+function spellInfinities(statement: Ast): Ast {
+  const spelled = (value: Ast | undefined): string | undefined => {
+    const sign = value === undefined ? 0 : infinity(value["value"]);
+    return sign === 0 ? undefined : `${sign < 0 ? "-" : ""}inf`;
+  };
+  return mapAst(statement, (node) => {
+    if (node["class"] === "CONSTANT") {
+      const words = spelled(optionalChild(node, "value"));
+      return words === undefined ? node : castTo(textConstant(words), "DOUBLE", text(node, "alias"));
+    }
+    const words = spelled(node);
+    return words === undefined ? undefined : child(textConstant(words), "value");
+  }) as Ast;
 }
 
 /** The parts of a table's name; those that were left out are null. */

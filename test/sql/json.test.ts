@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseJson, printJson } from "../../src/sql/json.js";
+import { infinity, parseJson, printJson } from "../../src/sql/json.js";
 
 test.each([
   ["a place in the text that DuckDB does not know", `{"query_location":18446744073709551615}`],
@@ -28,4 +28,26 @@ test("any integer comes back digit by digit", () => {
 test("a double without a fraction stays a double", () => {
   const text = printJson(parseJson(`[1.0,10000000000.0,-3.0]`));
   expect(text).toMatch(/^\[1(\.0|e0),1(0000000000\.0|e10),-3(\.0|e0)\]$/i);
+});
+
+test("infinity, which DuckDB writes as a word, is a number; the word inside text stays", () => {
+  const parsed = parseJson(String.raw`{"a":Infinity,"b":[-Infinity,1.5],"c":"Infinity \" -Infinity\\","d":"\\"}`);
+  const { a, b, c, d } = parsed as { a: never; b: never[]; c: string; d: string };
+  expect([a, ...b, 1, undefined].map(infinity)).toEqual([1, -1, 0, 0, 0]);
+  expect([c, d]).toEqual(['Infinity " -Infinity\\', "\\"]);
+  expect(printJson(parseJson(printJson(parsed)))).toBe(printJson(parsed));
+});
+
+test("any text comes back as it was, beside infinity too", () => {
+  const piece = fc.oneof(fc.string(), fc.constantFrom("Infinity", "-Infinity", '"', "\\", "1e999", ":"));
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const text = JSON.stringify(pieces.join(""));
+      const parsed = parseJson(`{${text}:Infinity,"k":[${text},-Infinity]}`) as Record<string, never>;
+      if (pieces.join("") === "k") return;
+      expect(parsed["k"]?.[0]).toBe(pieces.join(""));
+      expect(infinity(parsed["k"]?.[1])).toBe(-1);
+      expect(infinity(parsed[pieces.join("")])).toBe(1);
+    }),
+  );
 });

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
 import { DefinitionError } from "../../src/errors.js";
@@ -112,4 +113,31 @@ describe("printing expressions", () => {
     expect(text(expression, "class")).toBe("FUNCTION");
     expect(await printExpressions(session, [expression])).toEqual([`("region#12" || "say ""hi""")`]);
   });
+});
+
+test("constants that are infinite are printed as such, wherever they stand", async () => {
+  const cell = fc.constantFrom("1e400", "-1e400", "1e308", "5", "NULL", "'Infinity'::DOUBLE", "1e400 - 1e400", "-1e0");
+  const column = fc.oneof(
+    cell,
+    cell.map((value) => `[${value}, 2]`),
+    cell.map((value) => `{'Infinity': ${value}}`),
+    cell.map((value) => `coalesce(NULL, ${value}, 1e400)`),
+    cell.map((value) => `(SELECT count(*) FROM (VALUES (1.5e0), (1e400)) t(v) WHERE v < ${value})`),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(column, { minLength: 1, maxLength: 4 }), async (columns) => {
+      const sql = `SELECT ${columns.map((value, index) => `${value} AS c${index}`).join(", ")}`;
+      const printed = await printStatement(session, await parseSelect(session, sql, { view: "v" }));
+      const values = async (query: string) => session.rows(`SELECT CAST(q AS VARCHAR) AS q FROM (${query}) q`);
+      expect(await values(printed)).toEqual(await values(sql));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a PIVOT by an infinite value has the columns that DuckDB gives it", async () => {
+  const sql =
+    "FROM (VALUES ('inf'::DOUBLE), ('-inf'), (5)) t(v) PIVOT (count(*) FOR v IN (1e400, -1e400 AS low, 5 AS five))";
+  const printed = await printStatement(session, await parseSelect(session, sql, { view: "v" }));
+  expect(await session.rows(printed)).toEqual(await session.rows(sql));
 });
