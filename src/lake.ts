@@ -364,7 +364,7 @@ export class Lake implements AsyncDisposable {
     return this.logging((session, root) => sweep(session, root, options), options);
   }
 
-  /** Registers a consumer: at a snapshot, at the log's end, or before its first state. */
+  /** Registers a consumer: at a snapshot, at the log's end, or before its first state. @throws ConfigError `consumer_name`, `consumer_exists`. */
   addConsumer(name: string, view: string, at?: bigint | "end"): Promise<void> {
     return this.logging(async (session, root) => {
       const { log } = await findLog(session, root, view);
@@ -380,6 +380,7 @@ export class Lake implements AsyncDisposable {
   /**
    * Moves a consumer to a position that `changes` or `state` told. False where it stands there already.
    * @param from what the consumer read from; a consumer that stands elsewhere by now is ConflictError `consumer_moved`.
+   * @throws ConfigError `consumer_ahead` for a position that it has left behind.
    */
   commitConsumer(name: string, to: bigint, from?: bigint | null): Promise<boolean> {
     return this.logging((session, root) => commitConsumer(session, root, name, to, from));

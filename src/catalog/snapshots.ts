@@ -19,6 +19,16 @@ export async function requireSnapshot(session: Session, engine: Engine, snapshot
   });
 }
 
+/** @throws LakeError `snapshot_missing` for a snapshot that the lake has not come to yet; an expired one will do. */
+export async function requireReached(session: Session, snapshot: bigint): Promise<void> {
+  const newest = await currentSnapshot(session);
+  if (snapshot <= newest) return;
+  throw new LakeError("snapshot_missing", `The lake has no snapshot ${snapshot}; its newest is ${newest}.`, {
+    subject: { snapshot },
+    hint: "Name one that exists; a command that takes none goes up to the newest.",
+  });
+}
+
 /** When a snapshot was committed, as text with its time zone. */
 export async function commitTime(session: Session, engine: Engine, snapshot: bigint): Promise<string> {
   const row = await session.row<{ time: string }>(

@@ -86,9 +86,13 @@ async function printRows(
       ...(key === undefined ? {} : { keys: key }),
       signal: session.stopSignal(),
     };
+    // Before the state is read, so that another process that moves the consumer meanwhile is noticed.
+    const standing = commit === true && what === "state" ? await positionOf(lake, options.consumer) : undefined;
     const rows = what === "changes" ? await lake.changes(view, request) : await lake.state(view, request);
     const count = await writeRows(session, rows, out);
-    const committed = commit === true && (await move(lake, options.consumer ?? "", rows));
+    // At least once: the consumer moves only after all rows were written, and only from where it stood.
+    const committed =
+      commit === true && (await lake.commitConsumer(options.consumer ?? "", rows.to, rows.from ?? standing));
     const summary = {
       view: rows.view,
       from: rows.from,
@@ -100,11 +104,9 @@ async function printRows(
   });
 }
 
-/** At least once: the consumer moves only after all rows were written, and only from where they begin. */
-function move(lake: Lake, consumer: string, rows: LogRows): Promise<boolean> {
-  return rows.from === null
-    ? lake.commitConsumer(consumer, rows.to)
-    : lake.commitConsumer(consumer, rows.to, rows.from);
+/** Where a consumer stands; undefined for one that is not registered, which the reading tells. */
+async function positionOf(lake: Lake, name: string | undefined): Promise<bigint | null | undefined> {
+  return (await lake.consumers()).find((consumer) => consumer.name === name)?.position;
 }
 
 function summaryLine(rows: LogRows, count: bigint | null, committed: boolean): string {

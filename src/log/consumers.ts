@@ -1,3 +1,4 @@
+import { requireReached } from "../catalog/snapshots.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, LakeError } from "../errors.js";
 import { didYouMean } from "../suggest.js";
@@ -45,6 +46,19 @@ export async function requireConsumer(session: Session, root: LogRoot, name: str
   });
 }
 
+/**
+ * Refuses a snapshot that is still to come: what the log says of it would not stay true. One that exists and lies beyond
+ * the log's end means the end, up to which the view was refreshed.
+ * @throws LakeError `snapshot_missing`.
+ */
+export async function requireAnswerable(
+  session: Session,
+  { end }: LogState,
+  snapshot: bigint | undefined,
+): Promise<void> {
+  if (snapshot !== undefined && snapshot > end) await requireReached(session, snapshot);
+}
+
 /** Registers a consumer, at a position of the log or, without one, before its first state. */
 export async function addConsumer(
   session: Session,
@@ -54,8 +68,14 @@ export async function addConsumer(
   at: bigint | "end" | undefined,
 ): Promise<Consumer> {
   const { tables } = root;
+  if (name.trim() === "") {
+    throw new ConfigError("consumer_name", "A consumer's name can't be empty or blank.", {
+      hint: "Name it after what reads the log, such as search.",
+    });
+  }
   return session.transaction(async () => {
     const state = await requireLogState(session, root, log);
+    if (at !== "end") await requireAnswerable(session, state, at);
     const position = at === undefined ? null : at === "end" ? state.end : positionAt(state, at);
     // Rows that every registration updates: of two with one name, or one and a compaction, one gets a conflict.
     await session.run(`UPDATE ${tables.table("identity")} SET lake = lake`);
@@ -112,7 +132,8 @@ function reset(consumer: Consumer, why: string): LakeError {
  * Moves a consumer on. At-least-once: what was read and not committed is read again.
  * @param from the position that the caller read from; another one now means that somebody else moved the consumer.
  * @returns whether it moved; false where it stood there already.
- * @throws ConflictError `consumer_moved`; LakeError `log_position_lost` for a position that the log does not have.
+ * @throws ConflictError `consumer_moved`; ConfigError `consumer_ahead` for a position that it has left behind; LakeError
+ * `log_position_lost` for one that the log does not have.
  */
 export async function commitConsumer(
   session: Session,
@@ -128,7 +149,7 @@ export async function commitConsumer(
     if (from !== undefined && from !== consumer.position) throw consumerMoved(consumer, from);
     const sameEpoch = consumer.epoch === state.epoch;
     if (sameEpoch && consumer.position === to) return false;
-    if (sameEpoch && consumer.position !== null && to < consumer.position) throw consumerMoved(consumer, to);
+    if (sameEpoch && consumer.position !== null && to < consumer.position) throw consumerAhead(consumer, to);
     if (!positionsOf(state).includes(to)) positionLost(state, to);
     // The row is updated in place: of two processes that move one consumer, one gets a conflict.
     const moved = await session.change(
@@ -145,6 +166,14 @@ function positionLost(state: LogState, to: bigint): never {
   throw new LakeError(POSITION_LOST, `The log of ${state.log} has no position ${to}.`, {
     subject: { view: state.log, snapshot: to },
     hint: `Commit the position that \`changes\` or \`state\` told; the log stands at ${state.end}.`,
+  });
+}
+
+/** Nothing to repeat: the same call can never succeed. */
+function consumerAhead({ name, log, position }: Consumer, to: bigint): ConfigError {
+  return new ConfigError("consumer_ahead", `Consumer ${name} stands at ${position} and can't go back to ${to}.`, {
+    subject: { view: log, snapshot: to },
+    hint: `Commit a later position. To read again from ${to}, use \`changes ${log} --since ${to}\`, or register another consumer with \`--at ${to}\`.`,
   });
 }
 

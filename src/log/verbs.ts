@@ -14,7 +14,14 @@ import type {
   SweepResult,
 } from "../types.js";
 import { compactLog } from "./compact.js";
-import { type Consumer, consumerChanges, lagOf, listConsumers, requireConsumer } from "./consumers.js";
+import {
+  type Consumer,
+  consumerChanges,
+  lagOf,
+  listConsumers,
+  requireAnswerable,
+  requireConsumer,
+} from "./consumers.js";
 import { publishManifest } from "./manifest.js";
 import { sourceOfLog } from "./names.js";
 import type { KeyFilter } from "./read.js";
@@ -37,6 +44,7 @@ export async function openRows(
     consumer === undefined
       ? await findLog(session, root, view ?? "")
       : await consumerLog(session, root, view, consumer);
+  for (const asked of [options.since, options.until, options.at]) await requireAnswerable(session, state, asked);
   const source = sourceOfLog(state.log);
   if (what === "state" && source !== undefined) {
     throw new ConfigError("log_of_source", `${state.log} is the log of a base table, which holds changes only.`, {

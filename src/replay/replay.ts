@@ -275,7 +275,7 @@ async function follow(
   if (state.epoch !== epoch || !positionsOf(state).includes(to)) return false;
   if (consumer.epoch === epoch && consumer.position !== null && consumer.position >= to) return false;
   try {
-    return await commitConsumer(session, root, name, to);
+    return await commitConsumer(session, root, name, to, consumer.position);
   } catch (error) {
     if (error instanceof IvmError && error.code === "consumer_moved") return false;
     throw error;

@@ -124,6 +124,11 @@ describe("consumers", () => {
     expect(none.value.changes).toMatchObject({ rows: 0, committed: false });
     const list = await json<{ consumers: object[] }>(["consumer", "list"], { cwd });
     expect(list.value.consumers).toMatchObject([{ name: "search", windows: 0, reset: false }]);
+    const [{ position }] = list.value.consumers as [{ position: number }];
+    const back = await json<JsonError>(["consumer", "commit", "search", `${position - 1}`], { cwd });
+    expect(back).toMatchObject({ exitCode: 2, value: { error: { code: "consumer_ahead", retryable: false } } });
+    const behind = ["consumer", "commit", "search", `${position}`, "--from", `${position - 1}`];
+    expect(await json(behind, { cwd })).toMatchObject({ exitCode: 75, value: { error: { code: "consumer_moved" } } });
     const mirror = join(cwd, "mirror.db");
     const replayed = await json(["replay", "--consumer", "search", "--into", `duckdb:${mirror}.copy`], { cwd });
     expect(replayed, replayed.stderr).toMatchObject({
@@ -150,12 +155,30 @@ it("wrong usage is exit code 2", async () => {
     [["state", "values", "--key", "n=1"], "key_invalid"],
     [["state", "values", "--key", "k"], "usage"],
     [["consumer", "commit", "nobody", "1"], "consumer_unknown"],
+    [["consumer", "add", "", "values"], "consumer_name"],
+    [["consumer", "add", " ", "values"], "consumer_name"],
     [["replay", "--consumer", "nobody"], "usage"],
     [["replay", "--consumer", "nobody", "--into", "mysql:x.t"], "replay_target"],
   ] as const) {
     const result = await json<JsonError>(words, { cwd });
     expect([words, result.exitCode, result.value.error.code]).toEqual([words, 2, code]);
   }
+});
+
+it("a snapshot that the lake does not have yet is refused, one that the view was not refreshed to means the end", async () => {
+  for (const words of [
+    ["changes", "values", "--since", "99999"],
+    ["state", "values", "--at", "99999"],
+    ["consumer", "add", "early", "values", "--at", "99999"],
+  ]) {
+    const refused = await json<JsonError>(words, { cwd });
+    expect([words, refused.exitCode, refused.value.error.code]).toEqual([words, 1, "snapshot_missing"]);
+    expect(refused.value.error.message).toMatch(/^The lake has no snapshot 99999; its newest is \d+\.$/);
+  }
+  const [newest] = (await sql(cwd, "SELECT max(snapshot_id) AS id FROM snapshots()")) as [{ id: string }];
+  const state = await json<{ state: { to: number } }>(["state", "values", "--at", newest.id], { cwd });
+  expect(state).toMatchObject({ exitCode: 0 });
+  expect(BigInt(state.value.state.to)).toBeLessThan(BigInt(newest.id));
 });
 
 it("compact and sweep tell what they did", async () => {
