@@ -162,5 +162,5 @@ async function printTable(session: Session, rows: LogRows | Rows): Promise<bigin
 
 async function* weightedRows(rows: LogRows | Rows): AsyncGenerator<{ readonly row: Row; readonly weight: bigint }> {
   if ("weightColumn" in rows) yield* rows;
-  else for await (const row of rows) yield { row, weight: 1n };
+  else for await (const row of rows.printed()) yield { row, weight: 1n };
 }

@@ -1,6 +1,6 @@
 import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
-import { jsonOf } from "./json.js";
+import { hasRowValue, jsonOf, numbered } from "./json.js";
 import type { Session } from "./session.js";
 
 /** Rows that are read as they are asked for, on a connection that goes with them. */
@@ -109,15 +109,38 @@ export class Rows extends StreamedRows implements AsyncIterable<Row> {
     return this.columns.map(({ name }) => name);
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<Row> {
-    for await (const values of this.values()) {
+  /** Fields of row values, `(a, b)`, which have no names, are named "1", "2" and so on. */
+  [Symbol.asyncIterator](): AsyncIterator<Row> {
+    return this.objects(numbered);
+  }
+
+  /** @internal The rows for people: row values are DuckDB's text of them. */
+  printed(): AsyncIterable<Row> {
+    return this.objects((value) => `CAST(${value} AS VARCHAR)`);
+  }
+
+  private async *objects(ofRowValue: (value: string, type: DuckDBType) => string): AsyncGenerator<Row> {
+    const sql = await this.withRowValues(ofRowValue);
+    for await (const values of this.values(sql)) {
       yield Object.fromEntries(this.names.map((name, index) => [name, values[index] ?? null]));
     }
   }
 
+  /** JavaScript's objects would keep one of the fields without names. */
+  private async withRowValues(change: (value: string, type: DuckDBType) => string): Promise<string> {
+    if (!this.columns.some(({ type }) => type.includes("STRUCT("))) return this.sql;
+    const types = await this.session.typesOf(this.sql);
+    if (!types.some(hasRowValue)) return this.sql;
+    const columns = this.names.map((name, index) => {
+      const [value, type] = [quoteIdentifier(name), types[index] as DuckDBType];
+      return hasRowValue(type) ? `${change(value, type)} AS ${value}` : value;
+    });
+    return `SELECT ${columns.join(", ")} FROM (${this.sql})`;
+  }
+
   /**
    * The rows as lines of JSON, with every number exact. NaN and the infinities, which JSON has no numbers for, are the
-   * strings "NaN", "Infinity" and "-Infinity".
+   * strings "NaN", "Infinity" and "-Infinity". Fields of row values are named "1", "2" and so on.
    */
   jsonLines(): AsyncIterableIterator<string> {
     return this.lines(this.columns);

@@ -32,6 +32,8 @@ it("query prints a view, or a SELECT, in every form, and writes nothing", async 
   expect(lines).toMatchObject({ stdout: '{"name":"Ben","n":9007199254740994}', stderr: "\n1 row" });
   const csv = await command(["query", "spent", "--output", "csv"], { cwd });
   expect(csv.stdout.split("\n").sort()).toEqual(["Ada,2,12.50", "Ben,1,7.00", "name,orders,amount"]);
+  const tuples = await command(["query", "SELECT (5, 'x', NULL) AS q, [row(1, 2)] AS l, 1.0 AS n"], { cwd });
+  expect(tuples.stdout.split("\n")[1]?.trim()).toMatch(/^\(5, x, NULL\) +\[\(1, 2\)\] +1\.0$/);
   expect(await snapshot(cwd)).toEqual(before);
 });
 

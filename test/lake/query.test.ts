@@ -63,6 +63,35 @@ test("a query gives rows as objects with exact types, as JSON, as Arrow and as f
   expect(await readFile(file, "utf8")).toContain("Ada,3.30,9007199254740993,0.5");
 });
 
+test("row values keep all their fields, at any depth", async () => {
+  await using opened = await start();
+  const { lake } = opened;
+  const sql = `SELECT (5, 'x', NULL) AS q, [(1, 12345678901234567890.1234567890)] AS l, {'a': (1e0, ('y', 'nan'::DOUBLE))} AS s, MAP {(1, 2): (3, 4)} AS m,
+    array_value((1, 2), NULL) AS a, CASE WHEN customer = 'Ada' THEN (1, 2) END AS n, union_value(u := (1, 2)) AS u, customer
+    FROM totals WHERE customer IS NOT NULL ORDER BY customer`;
+  const json = await all((await lake.query(sql)).jsonLines());
+  const always =
+    '"q":{"1":5,"2":"x","3":null},"l":[{"1":1,"2":12345678901234567890.1234567890}],"s":{"a":{"1":1.0,"2":{"1":"y","2":"NaN"}}},"m":{"(1, 2)":{"1":3,"2":4}},"a":[{"1":1,"2":2},null]';
+  expect(json).toEqual([
+    `{${always},"n":{"1":1,"2":2},"u":"(1, 2)","customer":"Ada"}`,
+    `{${always},"n":null,"u":"(1, 2)","customer":"Bob"}`,
+  ]);
+  const [ada, bob] = (await all(await lake.query(sql))).map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)])),
+  );
+  expect(ada).toEqual({
+    q: "{'1': 5, '2': 'x', '3': NULL}",
+    l: "[{'1': 1, '2': 12345678901234567890.1234567890}]",
+    s: "{'a': {'1': 1, '2': {'1': 'y', '2': NaN}}}",
+    m: "{{'1': 1, '2': 2}: {'1': 3, '2': 4}}",
+    a: "[{'1': 1, '2': 2}, NULL]",
+    n: "{'1': 1, '2': 2}",
+    u: "(1, 2)",
+    customer: "Ada",
+  });
+  expect(bob?.["n"]).toBe("null");
+});
+
 test("columns of one name are told apart, and old states are read", async () => {
   await using opened = await start();
   const { lake } = opened;
