@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { checkConfig, checkDefinitions } from "./arguments.js";
 import { interrupted, orAborted } from "./engine/interrupt.js";
 import { Engine, LAKE_NAME } from "./engine/lake.js";
 import { Patience, retryConflicts } from "./engine/retry.js";
@@ -91,10 +92,11 @@ export interface OpenOptions {
 
 /**
  * Attaches a lake.
- * @throws LakeError where catalog or storage can't be reached; EngineError where an extension can't be had;
+ * @throws ConfigError for a configuration of another shape; LakeError where catalog or storage can't be reached; EngineError where an extension can't be had;
  * InterruptedError.
  */
 export async function open(config: LakeConfig, options: OpenOptions = {}): Promise<Lake> {
+  checkConfig(config);
   const { signal } = options;
   if (signal?.aborted === true) throw interrupted(signal);
   const opening = Engine.open(config, options);
@@ -123,6 +125,8 @@ export class Lake implements AsyncDisposable {
   /** The session of the present call, where it is as good as a new one. */
   private rested: Session | undefined;
 
+  private closing: Promise<void> | undefined;
+
   /** @internal Use `open`. */
   constructor(private readonly engine: Engine) {
     this.tables = new StateTables(engine);
@@ -131,6 +135,7 @@ export class Lake implements AsyncDisposable {
 
   /** A new connection to the same instance, with the lake in use. The caller closes it. */
   async connect(): Promise<DuckDBConnection> {
+    this.requireOpen();
     return (await this.engine.session()).connection;
   }
 
@@ -141,6 +146,7 @@ export class Lake implements AsyncDisposable {
    */
   define(definitions: readonly ViewDefinition[], options: DefineOptions = {}): Promise<DefineResult> {
     return this.exclusive(async (session) => {
+      checkDefinitions(definitions);
       const functions = await loadFunctions(session);
       const endLogOf = (view: string): Promise<void> => endLog(session, this.tables, view);
       return this.retrying(session, () =>
@@ -345,6 +351,7 @@ export class Lake implements AsyncDisposable {
    * `engine_error` for what DuckDB says.
    */
   async query(query: string, options: QueryOptions = {}): Promise<Rows> {
+    this.requireOpen();
     const session = await this.session(options.signal);
     try {
       return await queryLake(session, this.tables, this.schema, query, options);
@@ -402,11 +409,17 @@ export class Lake implements AsyncDisposable {
     return this.logging((session, root) => consumerStatus(session, root));
   }
 
-  /** Waits for the calls that were made and closes the lake; an instance that was given to `open` stays open. */
-  async close(): Promise<void> {
-    await this.queue;
-    this.logs?.close();
-    this.engine.close();
+  /** Waits for the calls that were made and closes the lake: later ones are ConfigError `lake_closed`; an instance that was given to `open` stays open. */
+  close(): Promise<void> {
+    this.closing ??= this.queue.then(() => {
+      this.logs?.close();
+      this.engine.close();
+    });
+    return this.closing;
+  }
+
+  private requireOpen(): void {
+    if (this.closing !== undefined) throw lakeClosed();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -427,6 +440,7 @@ export class Lake implements AsyncDisposable {
 
   /** On a connection of its own, which lives as long as the rows are read. */
   private async rows(view: string | undefined, what: "changes" | "state", options: LogOptions): Promise<LogRows> {
+    this.requireOpen();
     const root = requireLog(this.logs);
     const session = await this.session(options.signal);
     try {
@@ -475,6 +489,7 @@ export class Lake implements AsyncDisposable {
     work: (session: Session) => Promise<Result>,
     { signal }: CallOptions = {},
   ): Promise<Result> {
+    if (this.closing !== undefined) return Promise.reject(lakeClosed());
     const turn = this.queue;
     const result = this.inTurn(turn, work, signal);
     // A call that is aborted while it waits ends before its turn has come.
@@ -506,4 +521,10 @@ export class Lake implements AsyncDisposable {
 /** What was interrupted may fail in any way. */
 function orInterrupted(error: unknown, signal: AbortSignal | undefined): unknown {
   return signal?.aborted === true && !(error instanceof InterruptedError) ? interrupted(signal) : error;
+}
+
+function lakeClosed(): ConfigError {
+  return new ConfigError("lake_closed", "The lake was closed.", {
+    hint: "Open it again, or close it after the last call.",
+  });
 }

@@ -1,10 +1,13 @@
 import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import { ConfigError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
 import { hasRowValue, jsonOf, numbered } from "./json.js";
 import type { Session } from "./session.js";
 
 /** Rows that are read as they are asked for, on a connection that goes with them. */
 export abstract class StreamedRows implements AsyncDisposable {
+  private taken = false;
+
   protected constructor(
     protected readonly session: Session,
     protected readonly sql: string,
@@ -15,6 +18,7 @@ export abstract class StreamedRows implements AsyncDisposable {
 
   /** The rows as an Arrow IPC stream; types without a plain counterpart in Arrow are text. */
   async *arrow(): AsyncGenerator<Uint8Array> {
+    this.take();
     // The library for it is loaded with the first use.
     const { ArrowStream } = await import("./arrow.js");
     try {
@@ -30,7 +34,18 @@ export abstract class StreamedRows implements AsyncDisposable {
 
   /** Frees the connection; reading to the end does so too. */
   close(): void {
+    this.taken = true;
     this.session.close();
+  }
+
+  /** @throws ConfigError `rows_taken`. */
+  protected take(): void {
+    if (this.taken) {
+      throw new ConfigError("rows_taken", "The rows were read or closed before: they can be read once, in one way.", {
+        hint: "Ask for them again, or keep what you read in an array.",
+      });
+    }
+    this.taken = true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -38,7 +53,13 @@ export abstract class StreamedRows implements AsyncDisposable {
   }
 
   /** The values of each row; the connection is freed with the last one. */
-  protected async *values(sql = this.sql): AsyncGenerator<readonly DuckDBValue[], void, undefined> {
+  protected async *values(): AsyncGenerator<readonly DuckDBValue[], void, undefined> {
+    this.take();
+    yield* this.read(this.sql);
+  }
+
+  /** The values of rows that were taken. */
+  protected async *read(sql: string): AsyncGenerator<readonly DuckDBValue[], void, undefined> {
     try {
       for await (const rows of this.session.stream(sql)) yield* rows;
     } finally {
@@ -55,14 +76,14 @@ export abstract class StreamedRows implements AsyncDisposable {
     columns: readonly { readonly name: string }[],
     wrap: (struct: string) => string = (struct) => struct,
   ): AsyncGenerator<string, void, undefined> {
+    this.take();
     try {
       const types = await this.session.typesOf(this.sql);
       const fields = columns.map(
         ({ name }, index) => `${quoteIdentifier(name)} := ${jsonOf(quoteIdentifier(name), types[index] as DuckDBType)}`,
       );
       const line = `to_json(${wrap(`struct_pack(${fields.join(", ")})`)})`;
-      for await (const [text] of this.values(`SELECT CAST(${line} AS VARCHAR) FROM (${this.sql})`))
-        yield text as string;
+      for await (const [text] of this.read(`SELECT CAST(${line} AS VARCHAR) FROM (${this.sql})`)) yield text as string;
     } finally {
       this.close();
     }
@@ -70,6 +91,7 @@ export abstract class StreamedRows implements AsyncDisposable {
 
   /** Writes the rows of a SELECT over these to a file of this machine. */
   protected async copy(select: string, path: string, format: "csv" | "parquet"): Promise<bigint> {
+    this.take();
     const options = format === "csv" ? "FORMAT csv, HEADER" : "FORMAT parquet, COMPRESSION zstd";
     try {
       return await this.session.change(`COPY (${select}) TO ${quoteLiteral(path)} (${options})`);
@@ -114,14 +136,15 @@ export class Rows extends StreamedRows implements AsyncIterable<Row> {
     return this.objects(numbered);
   }
 
-  /** @internal The rows for people: row values are DuckDB's text of them. */
+  /** The rows as people read them: row values are text, as DuckDB prints them. */
   printed(): AsyncIterable<Row> {
     return this.objects((value) => `CAST(${value} AS VARCHAR)`);
   }
 
   private async *objects(ofRowValue: (value: string, type: DuckDBType) => string): AsyncGenerator<Row> {
+    this.take();
     const sql = await this.withRowValues(ofRowValue);
-    for await (const values of this.values(sql)) {
+    for await (const values of this.read(sql)) {
       yield Object.fromEntries(this.names.map((name, index) => [name, values[index] ?? null]));
     }
   }
