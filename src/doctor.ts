@@ -1,6 +1,7 @@
 /** Looks at everything that a lake's upkeep rests on, and says of each thing what to do where it is not right. */
 import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rmdir, writeFile } from "node:fs/promises";
 import { Engine } from "./engine/lake.js";
 import type { Session } from "./engine/session.js";
 import { ConflictError, IvmError } from "./errors.js";
@@ -76,7 +77,8 @@ class Doctor {
 
   private async open(): Promise<Engine | undefined> {
     try {
-      const engine = await Engine.open({ ...this.config, retryForMs: this.config.retryForMs ?? 5_000 });
+      const config = { ...this.config, retryForMs: this.config.retryForMs ?? 5_000 };
+      const engine = await Engine.open(config, { mustExist: true });
       this.add("catalog", "ok", "The lake's catalog can be reached and attached.", null);
       return engine;
     } catch (error) {
@@ -219,6 +221,7 @@ class Doctor {
   private async storage(name: "data" | "log", path: string): Promise<void> {
     const store = openStore({ ...this.config, log: { path } });
     if (store === undefined) return;
+    const isNewFolder = !path.startsWith("s3://") && !existsSync(path);
     const probe = `ivm_doctor_${randomUUID()}`;
     const place = name === "data" ? "data path" : "log root";
     const attempt = async (right: string, work: () => Promise<string | undefined>): Promise<boolean> => {
@@ -264,6 +267,7 @@ class Doctor {
       }
     } finally {
       store.close();
+      if (isNewFolder) await rmdir(path).catch(() => undefined);
     }
   }
 

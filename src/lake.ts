@@ -86,6 +86,8 @@ export interface OpenOptions {
   readonly logger?: Logger;
   /** Attach the lake so that nothing in it can be written; one that does not exist is then an error. */
   readonly readOnly?: boolean;
+  /** A lake that does not exist is an error too; otherwise it is made. */
+  readonly mustExist?: boolean;
   /** Its abort ends the opening with InterruptedError. */
   readonly signal?: AbortSignal;
 }

@@ -1,6 +1,5 @@
 /** Looks at a lake from outside: nothing is written, and no writer waits. */
-import { catalogFile, catalogStamp, copyCatalog } from "./engine/catalog-copy.js";
-import { LakeError } from "./errors.js";
+import { catalogFile, catalogStamp, copyCatalog, requireCatalogFile } from "./engine/catalog-copy.js";
 import { type OpenOptions, open } from "./lake.js";
 import type { ReportServer, ServeOptions } from "./report/serve.js";
 import type { LakeConfig, Overview, OverviewOptions } from "./types.js";
@@ -16,12 +15,7 @@ export type LookOptions = OverviewOptions & Pick<OpenOptions, "logger">;
 export async function readOverview(config: LakeConfig, options: LookOptions = {}): Promise<Overview> {
   const file = catalogFile(config.catalog);
   if (file === undefined) return look(config, options);
-  if ((await catalogStamp(file)).startsWith("-")) {
-    throw new LakeError("catalog_unreachable", `There is no catalog file ${file}.`, {
-      subject: { file },
-      hint: "Check `lake.catalog` in the configuration.",
-    });
-  }
+  await requireCatalogFile(config.catalog);
   await using copy = await copyCatalog(config, file);
   return await look(copy.config, options);
 }

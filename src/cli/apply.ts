@@ -20,8 +20,10 @@ export function registerApply(program: Command, context: CliContext): void {
     .addHelpText("after", "\nExample:\n  ducklake-ivm apply --dry-run")
     .action((options: ApplyOptions, command: Command) =>
       context.run(command, async (session): Promise<Outcome> => {
-        const result = await withLake(session, (lake, project) =>
-          lake.define(project.views, { ...options, signal: session.stopSignal() }),
+        const result = await withLake(
+          session,
+          (lake, project) => lake.define(project.views, { ...options, signal: session.stopSignal() }),
+          { makes: options.dryRun !== true },
         );
         const { definitionLines } = await import("./define-lines.js");
         return { json: result, lines: definitionLines(result, session.style) };

@@ -54,8 +54,10 @@ export function registerIngest<Options extends IngestCommandOptions>(
         const { format, ...rest } = options;
         const onProgress = ingestListener(await session.progress(), name);
         const call = { signal: session.stopSignal(), onProgress };
-        const result = await withLake(session, (lake) =>
-          ingest(lake, table, sourceOf(input, format), { ...rest, ...call }),
+        const result = await withLake(
+          session,
+          (lake) => ingest(lake, table, sourceOf(input, format), { ...rest, ...call }),
+          { makes: rest.create === true && rest.dryRun !== true },
         );
         return { json: result, lines: [ingestLine(result, session.style)] };
       }),

@@ -10,6 +10,8 @@ export async function readProject(session: Session): Promise<Project> {
 }
 
 interface LakeUse extends Pick<OpenOptions, "readOnly"> {
+  /** True where the command makes a lake that does not exist yet; a mistyped catalog must not give an empty one. */
+  readonly makes?: boolean;
   /** The project, where it was read already. */
   readonly project?: Project;
 }
@@ -18,11 +20,12 @@ interface LakeUse extends Pick<OpenOptions, "readOnly"> {
 export async function withLake<T>(
   session: Session,
   work: (lake: Lake, project: Project) => Promise<T>,
-  { project: known, ...options }: LakeUse = {},
+  { project: known, makes = false, ...options }: LakeUse = {},
 ): Promise<T> {
   const project = known ?? (await readProject(session));
   const { open } = await import("../index.js");
-  const lake = await open({ ...project.lake, ...session.lakeOptions }, { logger: session.logger, ...options });
+  const access = { logger: session.logger, mustExist: !makes, ...options };
+  const lake = await open({ ...project.lake, ...session.lakeOptions }, access);
   let result: T;
   try {
     result = await work(lake, project);

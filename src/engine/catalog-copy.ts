@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { ConflictError } from "../errors.js";
+import { ConflictError, type ErrorSubject, LakeError } from "../errors.js";
 import type { LakeConfig } from "../types.js";
 
 /** What stands beside a catalog file while it is in use. */
@@ -36,6 +36,23 @@ export async function catalogStamp(file: string): Promise<string> {
     ),
   );
   return stamps.join(" ");
+}
+
+/** @throws LakeError `catalog_unreachable` where a catalog is a file of this machine that is not there. */
+export async function requireCatalogFile(catalog: string): Promise<void> {
+  const file = catalogFile(catalog);
+  // What is left of an address with a scheme is none of this machine's files.
+  if (file === undefined || /^[a-z][a-z0-9]+:/i.test(file)) return;
+  if ((await catalogStamp(file)).startsWith("-")) throw noLake(`there is no catalog file ${file}`, { file });
+}
+
+/** What is told where a lake is only looked for, and is not there. */
+export function noLake(why: string, subject: ErrorSubject = {}, cause?: unknown): LakeError {
+  return new LakeError("catalog_unreachable", `The lake does not exist: ${why}.`, {
+    subject,
+    hint: "Check `lake.catalog` in the configuration; where the lake is still to be made, `ducklake-ivm apply` makes it.",
+    cause,
+  });
 }
 
 /**

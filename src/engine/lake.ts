@@ -4,6 +4,7 @@ import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
+import { noLake, requireCatalogFile } from "./catalog-copy.js";
 import { FILE_MISSING } from "./errors.js";
 import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
 import { makeRedactor, passwordsOf } from "./redact.js";
@@ -32,6 +33,8 @@ export interface EngineOptions {
   readonly logger?: Logger;
   /** Attach the lake so that nothing in it can be written; one that does not exist is then an error. */
   readonly readOnly?: boolean;
+  /** A lake that does not exist is an error too, and is not made. */
+  readonly mustExist?: boolean;
 }
 
 /** A database that is attached beside the lake. */
@@ -62,15 +65,14 @@ export class Engine {
     readonly config: LakeConfig,
     readonly redact: (text: string) => string,
     private readonly addSecret: (secret: string) => void,
-    private readonly readOnly: boolean,
+    private readonly access: Pick<EngineOptions, "readOnly" | "mustExist">,
   ) {}
 
   static async open(config: LakeConfig, options: EngineOptions = {}): Promise<Engine> {
     const logger = options.logger ?? silentLogger;
     const instance = options.instance ?? (await createInstance(config));
     const { redact, add } = makeRedactor(config);
-    const readOnly = options.readOnly === true;
-    const engine = new Engine(instance, options.instance === undefined, config, redact, add, readOnly);
+    const engine = new Engine(instance, options.instance === undefined, config, redact, add, options);
     try {
       const session = await engine.rawSession();
       try {
@@ -242,6 +244,9 @@ export class Engine {
     // Files of change logs are read in the order of their keys. A setting of the whole instance.
     await session.run("SET preserve_insertion_order = true");
     const catalog = this.config.catalog.replace(/^ducklake:/i, "");
+    const { readOnly = false, mustExist = readOnly } = this.access;
+    // An attachment leaves an empty file behind where it finds none and may not make a lake.
+    if (mustExist) await requireCatalogFile(catalog);
     const extensions = { directory: this.config.engine?.extensionDirectory, logger };
     await loadExtension(session.connection, "ducklake", extensions);
     for (const name of catalogExtensions(catalog)) await loadExtension(session.connection, name, extensions);
@@ -254,7 +259,8 @@ export class Engine {
       ...(this.config.metadataSchema === undefined
         ? []
         : [`METADATA_SCHEMA ${quoteLiteral(this.config.metadataSchema)}`]),
-      ...(this.readOnly ? ["READ_ONLY"] : []),
+      ...(readOnly ? ["READ_ONLY"] : []),
+      ...(mustExist && !readOnly ? ["CREATE_IF_NOT_EXISTS false"] : []),
     ];
     const clause = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
     try {
@@ -308,6 +314,9 @@ export class Engine {
 
   private attachError(error: unknown): Error {
     if (!(error instanceof IvmError) || !["engine_error", FILE_MISSING].includes(error.code)) return error as Error;
+    if (/creating a new DuckLake is explicitly disabled/i.test(error.message)) {
+      return noLake("the catalog holds none", {}, error);
+    }
     if (/DATA_PATH/i.test(error.message)) {
       return new ConfigError("data_path_wrong", `The lake could not be attached. ${error.message}`, {
         hint: "Give `data_path` for a new lake; for one that exists leave it out or give the path it was made with.",

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, vi } from "vitest";
@@ -125,6 +125,52 @@ describe("a lake that can't be reached", () => {
     expect(result.value.error, result.stderr).toMatchObject({ code: "catalog_unreachable" });
     expect(result.exitCode).toBe(1);
     expect(result.value.error.hint).not.toBeNull();
+  });
+
+  it("a file that is not there is told by commands that only look, which make none", async () => {
+    const files = {
+      "ducklake-ivm.yaml": "lake: { catalog: typo.ducklake, data_path: data }",
+      "views/v.sql": "SELECT 1 AS one",
+    };
+    const cwd = await folder(files);
+    // The results of a refresh are written also where it fails.
+    const namesIn = async () => (await readdir(cwd)).filter((name) => name !== "target");
+    const before = await namesIn();
+    for (const words of [
+      ...["plan", "status", "list", "retention", "graph", "history", "verify", "refresh", "query v", "report"],
+      ...["explain v", "why v --key one=1", "consumer list", "apply --dry-run", "append t from x.csv", "maintain"],
+    ]) {
+      const result = await json<JsonError>(words.split(" "), { cwd });
+      expect(result, words).toMatchObject({ exitCode: 1, value: { error: { code: "catalog_unreachable" } } });
+      expect(result.value.error.message, words).toContain(join(cwd, "typo.ducklake"));
+      expect(result.value.error.hint, words).toMatch(/`lake\.catalog`.*`ducklake-ivm apply`/);
+      expect(await namesIn(), words).toEqual(before);
+    }
+    const doctor = await json<{ checks: object[] }>(["doctor"], { cwd });
+    expect(doctor).toMatchObject({ exitCode: 1 });
+    expect(doctor.value.checks).toContainEqual(
+      expect.objectContaining({
+        name: "catalog",
+        status: "error",
+        message: expect.stringContaining(join(cwd, "typo.ducklake")),
+        remedy: expect.stringContaining("`lake.catalog`"),
+      }),
+    );
+    expect(await namesIn()).toEqual(before);
+    expect(await command(["apply"], { cwd })).toMatchObject({ exitCode: 0 });
+    expect(await command(["plan"], { cwd })).toMatchObject({ exitCode: 0 });
+  });
+
+  it("a catalog that holds no lake, in SQLite", async () => {
+    const cwd = await folder({
+      "ducklake-ivm.yaml": "lake: { catalog: 'sqlite:typo.sqlite', data_path: data }",
+      "typo.sqlite": "",
+      "views/v.sql": "SELECT 1 AS one",
+    });
+    const result = await json<JsonError>(["plan"], { cwd });
+    expect(result).toMatchObject({ exitCode: 1, value: { error: { code: "catalog_unreachable" } } });
+    expect(result.value.error.message).toBe("The lake does not exist: the catalog holds none.");
+    expect(await readFile(join(cwd, "typo.sqlite"), "utf8")).toBe("");
   });
 
   it("a file that is no catalog", async () => {

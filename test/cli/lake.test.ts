@@ -75,8 +75,8 @@ describe("from nothing to views that keep up", () => {
     const cwd = await folder();
     for (const words of [
       ["init"],
-      ["plan"],
       ["apply"],
+      ["plan"],
       ["refresh"],
       ["status"],
       ["list"],

@@ -2,11 +2,14 @@
 
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { describe, expect, test } from "vitest";
-import { IvmError, type LakeConfig, open } from "../../src/index.js";
+import { loadExtension } from "../../src/engine/extensions.js";
+import { diagnose, IvmError, type LakeConfig, open } from "../../src/index.js";
+import { quoteLiteral } from "../../src/sql/quote.js";
 import { type LakeKind, tempLake } from "../setup/lake.js";
 import { PlainReader } from "./plain.js";
 import { World } from "./world.js";
@@ -200,6 +203,19 @@ describe("a lake that can't be reached says so, and keeps its secrets", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  test.each(["duckdb", "sqlite", "postgres"] as const)("no lake where one must be (%s)", async (catalog) => {
+    await using place = await tempLake({ catalog, data: "folder" });
+    for (const access of [{ mustExist: true }, { mustExist: true, readOnly: true }]) {
+      await expect(open(place.config, access)).rejects.toMatchObject({ code: "catalog_unreachable" });
+    }
+    const { checks } = await diagnose(place.config);
+    expect(checks.find(({ name }) => name === "catalog")).toMatchObject({ status: "error" });
+    expect(await readdir(place.folder)).toEqual([]);
+    if (catalog === "postgres") expect(await schemasIn(place.config)).not.toContain(place.config.metadataSchema);
+    await (await open(place.config)).close();
+    await (await open(place.config, { mustExist: true })).close();
+  });
+
   test("another data path than the lake's own, and a new lake without one", async () => {
     await using place = await tempLake();
     await using lake = await open(place.config);
@@ -219,4 +235,18 @@ async function freePort(): Promise<number> {
   await once(server, "close");
   if (address === null || typeof address === "string") throw new Error("the server has no port");
   return address.port;
+}
+
+/** The schemas of a catalog's PostgreSQL database. */
+async function schemasIn({ catalog }: LakeConfig): Promise<unknown[]> {
+  const instance = await DuckDBInstance.create(":memory:");
+  try {
+    const connection = await instance.connect();
+    await loadExtension(connection, "postgres_scanner");
+    await connection.run(`ATTACH ${quoteLiteral(catalog.replace(/^postgres:/, ""))} AS pg (TYPE postgres, READ_ONLY)`);
+    const rows = await connection.runAndReadAll("SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'pg'");
+    return rows.getRows().flat();
+  } finally {
+    instance.closeSync();
+  }
 }
