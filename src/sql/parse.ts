@@ -27,7 +27,7 @@ export interface SqlOrigin {
 /** What DuckDB's parser says of a text. `place` is where it stopped. */
 export type Parsed =
   | { readonly kind: "statements"; readonly statements: readonly Ast[] }
-  | { readonly kind: "not_a_select"; readonly message: string }
+  | { readonly kind: "not_a_select"; readonly message: string; readonly pivot: boolean }
   | { readonly kind: "syntax_error"; readonly message: string; readonly place: TextPlace | undefined };
 
 interface TextPlace {
@@ -44,9 +44,24 @@ export async function parseStatements(session: Session, sql: string): Promise<Pa
     return { kind: "statements", statements: children(tree, "statements").map(spellInfinities) };
   }
   const message = text(tree, "error_message");
-  if (text(tree, "error_type") === "not implemented") return { kind: "not_a_select", message };
+  if (text(tree, "error_type") === "not implemented") {
+    return { kind: "not_a_select", message, pivot: await isOpenPivot(session, sql) };
+  }
   const position = Number(text(tree, "position") || Number.NaN);
   return { kind: "syntax_error", message, place: Number.isNaN(position) ? undefined : lineAndColumn(sql, position) };
+}
+
+/**
+ * True for a query with a PIVOT whose values are not listed: DuckDB makes several statements of it, although it may stand
+ * in brackets, where no other statement may.
+ */
+async function isOpenPivot(session: Session, sql: string): Promise<boolean> {
+  const query = sql.trimEnd().replace(/;$/, "");
+  const { kind } = await session.row<{ kind: string | null }>(
+    "SELECT json_serialize_sql($1::VARCHAR)->>'error_type' AS kind",
+    [`SELECT * FROM (\n${query}\n)`],
+  );
+  return kind === "not implemented";
 }
 
 /**
@@ -122,13 +137,19 @@ export async function parseSelect(session: Session, sql: string, origin: SqlOrig
 
 function parseError(failed: Exclude<Parsed, { kind: "statements" }>, origin: SqlOrigin): DefinitionError {
   const { message } = failed;
+  if (failed.kind === "not_a_select" && failed.pivot) {
+    return new DefinitionError("not_a_select", `View ${origin.view}: a PIVOT in a view must list its values.`, {
+      subject: subjectOf(origin),
+      hint: "Write PIVOT … ON column IN ('a', 'b') USING …: else the view's columns would change with the data.",
+    });
+  }
   if (failed.kind === "not_a_select") {
     return new DefinitionError(
       "not_a_select",
       `View ${origin.view}: a view is defined by a SELECT statement. ${message}`,
       {
         subject: subjectOf(origin),
-        hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else. A PIVOT must list its values (IN …): else the view's columns would change with the data.",
+        hint: "Write one query (SELECT, FROM, VALUES or WITH) and nothing else.",
       },
     );
   }

@@ -61,6 +61,19 @@ test.each([
 });
 
 test.each([
+  ["PIVOT t ON g USING count(*)", true],
+  ["FROM (PIVOT t ON g USING count(*)) -- by g", true],
+  ["WITH p AS (PIVOT t ON g USING count(*)) SELECT * FROM p;", true],
+  ["INSERT INTO t VALUES ('PIVOT t ON g')", false],
+  ["SELECT 1; DROP TABLE t", false],
+])("%s is told to be a PIVOT without its values: %s", async (sql, pivot) => {
+  const error = await failure(sql);
+  expect(error.code).toBe("not_a_select");
+  expect(error.message === "View daily: a PIVOT in a view must list its values.").toBe(pivot);
+  expect(error.hint?.includes("IN ('a', 'b')")).toBe(pivot);
+});
+
+test.each([
   "SELECT 1;",
   "FROM t",
   "WITH x AS (SELECT 1 AS a) SELECT * FROM x",
