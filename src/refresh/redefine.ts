@@ -18,8 +18,8 @@ import type { StoredView } from "../view/state.js";
 import type { RunContext } from "./plan-run.js";
 
 export interface Redefined {
-  /** True where definitions were written, so that the state has to be read anew. */
-  readonly written: boolean;
+  /** True where definitions are others than the run has read, so that the state has to be read anew. */
+  readonly changed: boolean;
   /** Why views can't be refreshed before somebody has looked at their definitions, by lower-case name. */
   readonly broken: ReadonlyMap<string, IvmError>;
 }
@@ -27,7 +27,7 @@ export interface Redefined {
 /** Defines those of the views anew whose tables, or plain views, have another form than their definitions were made for. */
 export function redefineOutdated(run: RunContext, views: readonly StoredView[]): Promise<Redefined> {
   const { session, engine } = run;
-  if (!mayBeOutdated(run, views)) return Promise.resolve({ written: false, broken: new Map() });
+  if (!mayBeOutdated(run, views)) return Promise.resolve({ changed: false, broken: new Map() });
   return retryConflicts(
     () => redefine(run, views),
     () => engine.reattach(session),
@@ -73,7 +73,13 @@ async function redefine(run: RunContext, views: readonly StoredView[]): Promise<
     ({ stored, definition }) => JSON.stringify(stored?.definition) !== JSON.stringify(definition),
   );
   if (written) await writeChanges(session, tables, schema, applies, changes, () => Promise.resolve());
-  return { written, broken };
+  return { changed: written || wanted.some((view) => isNews(view, views)), broken };
+}
+
+/** True where another run, or an apply, has written the definition since this run has read it. */
+function isNews({ name, definition }: StoredView, known: readonly StoredView[]): boolean {
+  const read = known.find((view) => view.name === name)?.definition;
+  return JSON.stringify(read) !== JSON.stringify(definition);
 }
 
 /** A column has another type than at the time of the definition, or a plain view that it reads may be another. */

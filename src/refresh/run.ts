@@ -36,7 +36,7 @@ export async function runRefresh(
   if (options.dryRun !== true) {
     const redefined = await redefineOutdated(run, chosen.views);
     broken = redefined.broken;
-    if (redefined.written || broken.size > 0) {
+    if (redefined.changed || broken.size > 0) {
       run = await start(sessions[0]);
       chosen = await chooseViews(run, options);
     }

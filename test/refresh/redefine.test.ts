@@ -1,5 +1,6 @@
 /** Views whose tables, or plain views, get another form after they were applied. */
 import { expect, test, vi } from "vitest";
+import { open } from "../../src/index.js";
 import { quoteIdentifier } from "../../src/sql/quote.js";
 import type { RefreshResult } from "../../src/types.js";
 import { Scene, viewOf } from "../hazards/scene.js";
@@ -80,6 +81,20 @@ test.each<[string, string, readonly string[], Views]>([
   for (const { view, strategy, reason } of (await refresh(scene, views)).views) {
     expect([view, strategy, reason?.code]).toEqual([view, "incremental", undefined]);
   }
+});
+
+test("two runs at once define a view anew once, and neither goes by what it has read before", async () => {
+  await using scene = await Scene.start({ kind: { catalog: "sqlite", data: "folder" } });
+  await using other = await open(scene.place.config);
+  const views = { greatest: "SELECT max(v) > 99.1 AS over, max(v)::VARCHAR AS m FROM t" };
+  await scene.sql("CREATE TABLE t (v DECIMAL(6, 1))", "INSERT INTO t VALUES (1)");
+  await define(scene, views);
+  await refresh(scene, views);
+  await scene.sql("ALTER TABLE t ALTER v TYPE DECIMAL(10, 3)", "INSERT INTO t VALUES (99.123)");
+  const results = await Promise.all([scene.lake.refresh(), other.refresh()]);
+  expect(results.flatMap(({ views }) => views.flatMap(({ error }) => error ?? []))).toEqual([]);
+  expect(await scene.rows("greatest")).toEqual(["(true, 99.123)"]);
+  await refresh(scene, views);
 });
 
 test("a column is widened between apply and the first refresh", async () => {
