@@ -152,7 +152,7 @@ test("a lake that is not there is told, and is not made", async () => {
   );
   expect(await ask(server.url)).toMatchObject({
     status: 503,
-    text: expect.stringContaining("There is no catalog file"),
+    text: expect.stringContaining("there is no catalog file"),
   });
   await expect(serveReport(place.config, { port: Number(new URL(server.url).port) })).rejects.toMatchObject({
     code: "port_taken",
