@@ -97,6 +97,14 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
       }),
   ],
   [
+    /^IO Error: No files found that match/i,
+    (message, cause) =>
+      new LakeError(FILE_MISSING, `A file that is read is not there. ${message}`, {
+        cause,
+        hint: "Check its path; a change log that has lost a file begins anew after `drop VIEW` and `apply`.",
+      }),
+  ],
+  [
     /HTTP (Error|code).*\b40[13]\b|\b403\b.*(Forbidden|AccessDenied)|InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|HTTP 40[13]/i,
     (message, cause) =>
       new LakeError("storage_denied", `The object storage refuses access. ${message}`, {

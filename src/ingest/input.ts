@@ -123,10 +123,9 @@ async function reading<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof IvmError)) throw error;
-    const isMissing = error.code === FILE_MISSING && input !== undefined;
-    if (error.code !== "engine_error" && !isMissing) throw error;
+    if (error.code !== "engine_error" && error.code !== FILE_MISSING) throw error;
     const message = ownWords(error.message);
-    if (input !== undefined && (isMissing || /No files found/.test(message))) {
+    if (input !== undefined && error.code === FILE_MISSING) {
       throw new ConfigError("file_missing", `There is no file ${shown(input.file)}.`, {
         subject: { file: shown(input.file) },
         hint: "Check the path; it counts from the folder in which the command runs.",
