@@ -1,7 +1,7 @@
 /** What programs without types hand over is checked here, where the message can still name it. */
 import { z } from "zod";
 import { ConfigError, DefinitionError, type IvmErrorOptions } from "./errors.js";
-import { didYouMean } from "./suggest.js";
+import { closest, didYouMean } from "./suggest.js";
 import type { EngineConfig, LakeConfig, LogConfig, S3Config, ViewDefinition } from "./types.js";
 
 /** A schema for each field, so that none is forgotten. */
@@ -102,7 +102,7 @@ export function checkDefinitions(definitions: unknown): void {
   }
 }
 
-/** Throws what is wrong first. */
+/** Throws what is wrong first. Fields that nobody knows are let through, as TypeScript does, unless one was misspelt. */
 function check(
   fields: Readonly<Record<string, z.ZodType>>,
   value: unknown,
@@ -111,11 +111,15 @@ function check(
   fail: Fail,
 ): void {
   const result = z.strictObject(fields).safeParse(value);
-  const [issue] = result.error?.issues ?? [];
+  const misspelt = (issue: z.core.$ZodIssue): string | undefined =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.find((key) => closest(key, known(issue.path.join("."))) !== undefined)
+      : undefined;
+  const issue = result.error?.issues.find((one) => one.code !== "unrecognized_keys" || misspelt(one) !== undefined);
   if (issue === undefined) return;
   const path = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") {
-    const name = issue.keys[0] ?? "";
+  const name = misspelt(issue);
+  if (name !== undefined) {
     const full = path === "" ? name : `${path}.${name}`;
     throw fail("key_unknown", `${what} has an unknown field ${full}.`, {
       hint: didYouMean(name, known(path), "The fields are"),

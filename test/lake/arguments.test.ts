@@ -48,6 +48,9 @@ test("define refuses what is no list of definitions, and fields and values that 
     expect((error as DefinitionError).subject).toEqual(view === undefined ? {} : { view });
   }
   expect(await place.lake.status()).toEqual([]);
+  // Objects of a wider type are as good.
+  await place.lake.define([{ name: "v", sql, owner: "finance" }] as never);
+  expect((await place.lake.status()).map(({ view }) => view)).toEqual(["v"]);
 });
 
 test("calls after close say that the lake is closed", async () => {
