@@ -1,7 +1,8 @@
 import { readLakeObjects } from "../catalog/tables.js";
+import { LOST_RACE } from "../engine/errors.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { ConfigError } from "../errors.js";
+import { ConfigError, ConflictError, IvmError } from "../errors.js";
 import { parseTableName } from "../sql/parse.js";
 import { quoteLiteral, quotePath, sameName } from "../sql/quote.js";
 import { sourceName } from "../view/names.js";
@@ -76,8 +77,17 @@ export async function findTarget(session: Session, engine: Engine, state: StateT
 /** Views that are defined, whether or not they are built. */
 async function namesOfViews(session: Session, state: StateTables): Promise<string[]> {
   if (!(await state.exists(session))) return [];
-  const rows = await session.rows<{ name: string }>(`SELECT name FROM ${state.table("views")}`);
-  return rows.map((row) => row.name);
+  try {
+    const rows = await session.rows<{ name: string }>(`SELECT name FROM ${state.table("views")}`);
+    return rows.map((row) => row.name);
+  } catch (error) {
+    if (!(error instanceof IvmError) || !/Table with name views does not exist/.test(error.message)) throw error;
+    // The catalog has it, and the snapshot that this transaction sees has not.
+    throw new ConflictError(LOST_RACE, "Another process is making the tables of the state schema at this moment.", {
+      hint: "Run the same command again.",
+      cause: error,
+    });
+  }
 }
 
 async function parseName(session: Session, name: string): Promise<{ schema: string; table: string }> {
