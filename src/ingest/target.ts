@@ -1,8 +1,7 @@
-import { readLakeObjects } from "../catalog/tables.js";
-import { LOST_RACE } from "../engine/errors.js";
+import { type LakeObjects, readLakeObjects } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { ConfigError, ConflictError, IvmError } from "../errors.js";
+import { ConfigError } from "../errors.js";
 import { parseTableName } from "../sql/parse.js";
 import { quoteLiteral, quotePath, sameName } from "../sql/quote.js";
 import { sourceName } from "../view/names.js";
@@ -51,7 +50,7 @@ export async function findTarget(session: Session, engine: Engine, state: StateT
     });
   }
   const schemaOfViews = engine.config.schema ?? DEFAULT_SCHEMA;
-  const views = sameName(target.schema, schemaOfViews) ? await namesOfViews(session, state) : [];
+  const views = sameName(target.schema, schemaOfViews) ? await namesOfViews(session, state, objects) : [];
   if (views.some((view) => sameName(view, target.table))) {
     throw new ConfigError("table_is_view", `${shown} is a view that ducklake-ivm keeps; only refreshes write to it.`, {
       subject,
@@ -75,19 +74,11 @@ export async function findTarget(session: Session, engine: Engine, state: StateT
 }
 
 /** Views that are defined, whether or not they are built. */
-async function namesOfViews(session: Session, state: StateTables): Promise<string[]> {
-  if (!(await state.exists(session))) return [];
-  try {
-    const rows = await session.rows<{ name: string }>(`SELECT name FROM ${state.table("views")}`);
-    return rows.map((row) => row.name);
-  } catch (error) {
-    if (!(error instanceof IvmError) || !/Table with name views does not exist/.test(error.message)) throw error;
-    // The catalog has it, and the snapshot that this transaction sees has not.
-    throw new ConflictError(LOST_RACE, "Another process is making the tables of the state schema at this moment.", {
-      hint: "Run the same command again.",
-      cause: error,
-    });
-  }
+async function namesOfViews(session: Session, state: StateTables, objects: LakeObjects): Promise<string[]> {
+  // Asked of what this transaction sees: the catalog may have had the table made since.
+  if (objects.table(state.schema, "views") === undefined) return [];
+  const rows = await session.rows<{ name: string }>(`SELECT name FROM ${state.table("views")}`);
+  return rows.map((row) => row.name);
 }
 
 async function parseName(session: Session, name: string): Promise<{ schema: string; table: string }> {

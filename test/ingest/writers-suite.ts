@@ -1,7 +1,8 @@
 /** Several programs that write to one table at once. */
 
 import { DuckDBInstance } from "@duckdb/node-api";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { Session } from "../../src/engine/session.js";
 import { type IngestResult, IvmError, type Lake, open } from "../../src/index.js";
 import { type LakeKind, type TempLake, tempLake } from "../setup/lake.js";
 
@@ -22,6 +23,23 @@ export function writersTests(kind: LakeKind): void {
         expect(inserted).toBe(round === 0 ? 22n : 10n);
       }
       expect(await writers.value("SELECT count(*) || ' of ' || count(DISTINCT k) FROM t")).toBe("52 of 52");
+    });
+
+    test("go on where another one makes the state schema after their transaction has begun", async () => {
+      await using writers = await Writers.start(kind);
+      const { rows } = Session.prototype;
+      let made = false;
+      const spy = vi.spyOn(Session.prototype, "rows").mockImplementation(async function (this: Session, sql, values) {
+        const answer = await rows.call(this, sql, values);
+        if (!made && sql.includes("ducklake_current_snapshot")) {
+          made = true;
+          await writers.other.define([]);
+        }
+        return answer as never;
+      });
+      const appended = await writers.lake.append("t", "SELECT 1 AS k, 'a' AS v").finally(() => spy.mockRestore());
+      expect(made).toBe(true);
+      expect(appended).toMatchObject({ status: "written", rows: { inserted: 1n } });
     });
 
     test("leave the whole state of one of them, never a mixture", async () => {
@@ -79,6 +97,10 @@ class Writers implements AsyncDisposable {
 
   get lake(): Lake {
     return this.lakes[0] as Lake;
+  }
+
+  get other(): Lake {
+    return this.lakes[1] as Lake;
   }
 
   /** Has all of them work at once; one that is told to try again does. */
