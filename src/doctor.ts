@@ -91,10 +91,7 @@ class Doctor {
     if (engine === undefined) return undefined;
     const session = await engine.session();
     try {
-      const [row] = await session.rows<{ value: string }>(
-        `SELECT value FROM ${engine.metadataTable("ducklake_metadata")} WHERE key = 'data_path'`,
-      );
-      return row?.value;
+      return await dataPathOf(session);
     } finally {
       session.close();
     }

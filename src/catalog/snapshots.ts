@@ -198,11 +198,9 @@ export class ChangeHistory {
 
   /** True where a commit after `from` that refreshed no view did more than change rows of the known tables. */
   othersTouched(from: bigint, known: ReadonlySet<bigint>): boolean {
-    return this.snapshots.some(
+    return this.ofOthers(from).some(
       (snapshot) =>
-        snapshot.id > from &&
-        snapshot.view === null &&
-        (snapshot.tablesChanged || snapshot.viewsChanged || changesRows(snapshot, (table) => !known.has(table))),
+        snapshot.tablesChanged || snapshot.viewsChanged || changesRows(snapshot, (table) => !known.has(table)),
     );
   }
 
@@ -242,7 +240,7 @@ export class ChangeHistory {
     };
   }
 
-  private ofOthers(from: bigint, to: bigint): SnapshotChanges[] {
+  private ofOthers(from: bigint, to = this.readUpTo): SnapshotChanges[] {
     return this.snapshots.filter(({ id, view }) => id > from && id <= to && view === null);
   }
 

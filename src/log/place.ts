@@ -7,11 +7,11 @@ import type { Session } from "../engine/session.js";
 export const LOG_ELSEWHERE =
   "Set `log.path` to a place outside of it: whoever removes orphaned files from the lake would remove the logs.";
 
-/** The folder or prefix of the lake's own files; undefined where the lake does not tell. */
-export async function dataPathOf(session: Session): Promise<string | undefined> {
+/** The folder or prefix of a lake's own files; undefined where it does not tell. @param lake as it is attached. */
+export async function dataPathOf(session: Session, lake = LAKE_NAME): Promise<string | undefined> {
   const [option] = await session.rows<{ value: string }>(
     "SELECT value FROM ducklake_options($1) WHERE option_name = 'data_path'",
-    [LAKE_NAME],
+    [lake],
   );
   return option?.value;
 }

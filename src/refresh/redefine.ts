@@ -4,18 +4,17 @@
  * view is defined anew from its own text, before anything of it is read.
  */
 import { type LakeObjects, readLakeObjects } from "../catalog/tables.js";
-import type { Engine } from "../engine/lake.js";
 import { retryConflicts } from "../engine/retry.js";
-import type { Session } from "../engine/session.js";
 import { IvmError, RefreshError } from "../errors.js";
 import { loadFunctions } from "../sql/functions.js";
 import { sameName } from "../sql/quote.js";
 import type { ViewDefinition } from "../types.js";
-import { appliesOf, type Change, withoutOurs, writeChanges } from "../view/apply.js";
+import { appliesOf, type Change, changeOf, sameDefinition, withoutOurs, writeChanges } from "../view/apply.js";
 import type { StoredDefinition } from "../view/definition.js";
-import { prepareDefinitions } from "../view/prepare.js";
+import { type PrepareContext, prepareDefinitions } from "../view/prepare.js";
 import type { StoredView } from "../view/state.js";
 import type { RunContext } from "./plan-run.js";
+import { APPLY_AGAIN, definitionBroken } from "./same-columns.js";
 
 export interface Redefined {
   /** True where definitions are others than the run has read, so that the state has to be read anew. */
@@ -59,27 +58,25 @@ async function redefine(run: RunContext, views: readonly StoredView[]): Promise<
   const outdated = wanted.filter((view) => isOutdated(run, view, objects));
   const broken = new Map<string, IvmError>();
   const changes: Change[] = [];
-  for (const view of outdated) {
-    try {
-      const definition = await defineAgain({ session, engine, objects, schema }, view, stored);
-      changes.push(changeOf(view, definition));
-    } catch (error) {
-      if (!(error instanceof IvmError)) throw error;
-      session.checkSignal();
-      broken.set(view.name.toLowerCase(), asRefreshError(view, error));
+  if (outdated.length > 0) {
+    const context = { session, engine, objects, schema, functions: await loadFunctions(session), dropped: [] };
+    for (const view of outdated) {
+      try {
+        changes.push(changeOf(await defineAgain(context, view, stored), view));
+      } catch (error) {
+        if (!(error instanceof IvmError)) throw error;
+        session.checkSignal();
+        broken.set(view.name.toLowerCase(), asRefreshError(view, error));
+      }
     }
   }
-  const written = changes.some(
-    ({ stored, definition }) => JSON.stringify(stored?.definition) !== JSON.stringify(definition),
-  );
-  if (written) await writeChanges(session, tables, schema, applies, changes, () => Promise.resolve());
+  const written = await writeChanges(session, tables, schema, applies, changes, () => Promise.resolve());
   return { changed: written || wanted.some((view) => isNews(view, views)), broken };
 }
 
 /** True where another run, or an apply, has written the definition since this run has read it. */
 function isNews({ name, definition }: StoredView, known: readonly StoredView[]): boolean {
-  const read = known.find((view) => view.name === name)?.definition;
-  return JSON.stringify(read) !== JSON.stringify(definition);
+  return !sameDefinition(definition, known.find((view) => view.name === name)?.definition);
 }
 
 /** A column has another type than at the time of the definition, or a plain view that it reads may be another. */
@@ -97,23 +94,14 @@ function isOutdated(run: RunContext, view: StoredView, objects: LakeObjects): bo
   return since === null ? definition.readsPlainViews === true : run.history.othersChangedViews(since, run.horizon);
 }
 
-interface Surroundings {
-  readonly session: Session;
-  readonly engine: Engine;
-  readonly objects: LakeObjects;
-  readonly schema: string;
-}
-
 /** @throws RefreshError `definition_stale` where the view's columns would be others: whoever reads them has to know. */
 async function defineAgain(
-  { session, engine, objects, schema }: Surroundings,
+  context: Omit<PrepareContext, "stored">,
   view: StoredView,
   stored: readonly StoredView[],
 ): Promise<StoredDefinition> {
   const others = stored.filter((other) => other !== view).map((other) => [other.name, other.definition] as const);
-  const context = { session, engine, objects, schema, stored: new Map(others), dropped: [] };
-  const functions = await loadFunctions(session);
-  const [definition] = await prepareDefinitions({ ...context, functions }, [asGiven(view.definition)]);
+  const [definition] = await prepareDefinitions({ ...context, stored: new Map(others) }, [asGiven(view.definition)]);
   if (definition === undefined) throw new TypeError("one definition for each that is given");
   const shown = ({ columns }: StoredDefinition) => columns.map(({ name, type }) => `${name} ${type}`);
   const [before, after] = [shown(view.definition), shown(definition)];
@@ -123,11 +111,9 @@ async function defineAgain(
   throw new RefreshError(
     "definition_stale",
     `View ${view.name}: what it reads has another form than when it was applied; it would now have ${is} where it has ${was}.`,
-    { subject: { view: view.name }, hint: STALE_HINT },
+    { subject: { view: view.name }, hint: APPLY_AGAIN },
   );
 }
-
-const STALE_HINT = "Apply the definitions again; the next refresh rebuilds the view. Nothing was written.";
 
 /** The definition as its author gave it. */
 function asGiven(definition: StoredDefinition): ViewDefinition {
@@ -143,15 +129,7 @@ function asGiven(definition: StoredDefinition): ViewDefinition {
   };
 }
 
-function changeOf(stored: StoredView, definition: StoredDefinition): Change {
-  const isSame = stored.definition.fingerprint === definition.fingerprint;
-  const strategy = definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental";
-  const action = isSame ? "keep" : "rebuild";
-  return { action: { view: stored.name, action, strategy, reasons: definition.reasons }, definition, stored };
-}
-
-function asRefreshError(view: StoredView, error: IvmError): IvmError {
+function asRefreshError({ name }: StoredView, error: IvmError): IvmError {
   if (error instanceof RefreshError) return error;
-  const text = `View ${view.name} can't be computed any more: what it reads has another form than when it was applied. ${error.message}`;
-  return new RefreshError("definition_broken", text, { subject: { view: view.name }, hint: STALE_HINT, cause: error });
+  return definitionBroken(name, "what it reads has another form than when it was applied", error);
 }

@@ -4,6 +4,7 @@ import { type Notify, notifier } from "../engine/notify.js";
 import type { Session } from "../engine/session.js";
 import { ConfigError, ConflictError, IvmError, LakeError } from "../errors.js";
 import { type Consumer, commitConsumer, requireConsumer, requireLogState } from "../log/consumers.js";
+import { dataPathOf } from "../log/place.js";
 import { decodedRows } from "../log/read.js";
 import type { LogState } from "../log/registry.js";
 import type { LogRoot } from "../log/root.js";
@@ -94,11 +95,7 @@ function extensionsOf(kind: TargetAddress["kind"], address: string) {
 
 /** Another lake's files may be in the object storage that this project has keys for. */
 async function reachFiles(session: Session, engine: Engine): Promise<void> {
-  const [option] = await session.rows<{ value: string }>(
-    "SELECT value FROM ducklake_options($1) WHERE option_name = 'data_path'",
-    [TARGET_NAME],
-  );
-  if (option?.value.startsWith("s3://") === true) await engine.reachStorage(session, "s3");
+  if ((await dataPathOf(session, TARGET_NAME))?.startsWith("s3://") === true) await engine.reachStorage(session, "s3");
 }
 
 function unreachable(error: unknown): unknown {

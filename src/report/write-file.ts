@@ -6,16 +6,8 @@ import { ConfigError, EngineError, type IvmError } from "../errors.js";
  * Writes a file so that its readers see the old content or the new one, never a part.
  * @throws ConfigError `file_not_written`, EngineError `disk_full`.
  */
-export async function writeWhole(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(unfinished, text, { flag: "wx" });
-    await rename(unfinished, path);
-  } catch (error) {
-    // What is in the way of the file may be in the way of this too; the first error is the one that matters.
-    await rm(unfinished, { force: true }).catch(() => undefined);
-    throw notWritten(path, error as Error);
-  }
+export function writeWhole(path: string, text: string): Promise<void> {
+  return replace(path, "tmp", (unfinished) => writeFile(unfinished, text, { flag: "wx" }));
 }
 
 /**
@@ -24,18 +16,35 @@ export async function writeWhole(path: string, text: string): Promise<void> {
  * EngineError `disk_full`; what `write` throws.
  */
 export async function writeBeside<Result>(path: string, write: (part: string) => Promise<Result>): Promise<Result> {
-  const part = `${path}.${randomUUID()}.part`;
+  const found = await stat(path).catch(() => undefined);
+  // Who opens a folder is told so by the system.
+  const isFolder = found?.isDirectory() === true;
+  if (found?.isFile() === false && !isFolder) {
+    return write(path).catch((error: unknown) => {
+      throw told(path, error);
+    });
+  }
+  return replace(path, "part", async (part) => {
+    await tryWriting(isFolder ? path : part);
+    return write(part);
+  });
+}
+
+/** Has a file written under another name, with this ending, and gives it its own when it is whole. */
+async function replace<Result>(
+  path: string,
+  ending: string,
+  write: (unfinished: string) => Promise<Result>,
+): Promise<Result> {
+  const unfinished = `${path}.${randomUUID()}.${ending}`;
   try {
-    const found = await stat(path).catch(() => undefined);
-    // Who opens a folder is told so by the system.
-    if (found?.isFile() === false && !found.isDirectory()) return await write(path);
-    await tryWriting(found?.isDirectory() === true ? path : part);
-    const result = await write(part);
-    await rename(part, path);
+    const result = await write(unfinished);
+    await rename(unfinished, path);
     return result;
   } catch (error) {
-    await rm(part, { force: true }).catch(() => undefined);
-    throw isSystemError(error) ? notWritten(path, error) : error;
+    // What is in the way of the file may be in the way of this too; the first error is the one that matters.
+    await rm(unfinished, { force: true }).catch(() => undefined);
+    throw told(path, error);
   }
 }
 
@@ -43,6 +52,11 @@ export async function writeBeside<Result>(path: string, write: (part: string) =>
 async function tryWriting(path: string): Promise<void> {
   await (await open(path, "w")).close();
   await rm(path);
+}
+
+/** Errors of others than the system are told as they are. */
+function told(path: string, error: unknown): unknown {
+  return isSystemError(error) ? notWritten(path, error) : error;
 }
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {

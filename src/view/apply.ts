@@ -115,18 +115,9 @@ function named(definitions: readonly ViewDefinition[], name: string): boolean {
 }
 
 function compare(prepared: readonly StoredDefinition[], views: readonly StoredView[], drop: boolean): Change[] {
-  const changes = prepared.map((definition): Change => {
-    const stored = views.find((view) => sameName(view.name, definition.name)) ?? null;
-    const strategy = definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental";
-    const same = stored !== null && stored.definition.fingerprint === definition.fingerprint;
-    const action = {
-      view: definition.name,
-      action: stored === null ? ("create" as const) : same ? ("keep" as const) : ("rebuild" as const),
-      strategy: strategy as "recompute" | "incremental",
-      reasons: definition.reasons,
-    };
-    return { action, definition, stored };
-  });
+  const changes = prepared.map((definition) =>
+    changeOf(definition, views.find((view) => sameName(view.name, definition.name)) ?? null),
+  );
   const gone = views
     .filter((view) => !prepared.some((definition) => sameName(definition.name, view.name)))
     .map((view): Change => {
@@ -141,12 +132,23 @@ function compare(prepared: readonly StoredDefinition[], views: readonly StoredVi
   return [...changes, ...gone];
 }
 
+/** What becomes of a view by a definition. */
+export function changeOf(definition: StoredDefinition, stored: StoredView | null): Change {
+  const strategy = definition.plan === null || definition.refresh === "full" ? "recompute" : "incremental";
+  const same = stored !== null && stored.definition.fingerprint === definition.fingerprint;
+  const action = stored === null ? "create" : same ? "keep" : "rebuild";
+  return { action: { view: definition.name, action, strategy, reasons: definition.reasons }, definition, stored };
+}
+
 export async function appliesOf(session: Session, tables: StateTables): Promise<bigint> {
   const row = await session.row<{ applies: bigint }>(`SELECT applies FROM ${tables.table("layout")}`);
   return row.applies;
 }
 
-/** Writes changes of definitions in one transaction; a conflict where another apply came in between. */
+/**
+ * Writes changes of definitions in one transaction; a conflict where another apply came in between.
+ * @returns whether there was anything to write.
+ */
 export async function writeChanges(
   session: Session,
   tables: StateTables,
@@ -154,9 +156,9 @@ export async function writeChanges(
   applies: bigint,
   changes: readonly Change[],
   onDrop: (view: string) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   const writes = changes.filter(needsWrite);
-  if (writes.length === 0) return;
+  if (writes.length === 0) return false;
   await session.transaction(async () => {
     if ((await appliesOf(session, tables)) !== applies) {
       throw new ConflictError("moved", "Another apply changed the definitions in the meantime.", {
@@ -172,12 +174,18 @@ export async function writeChanges(
     const views = writes.map((change) => ({ view: change.action.view, action: change.action.action }));
     await tables.commitMessage(session, "apply definitions", { views });
   });
+  return true;
 }
 
 function needsWrite(change: Change): boolean {
   if (change.action.action === "orphan") return false;
   if (change.action.action !== "keep") return true;
-  return JSON.stringify(change.definition) !== JSON.stringify(change.stored?.definition);
+  return !sameDefinition(change.definition, change.stored?.definition);
+}
+
+/** True for definitions that are the same in all that is stored of them. */
+export function sameDefinition(one: StoredDefinition | null, other: StoredDefinition | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 async function writeChange(session: Session, tables: StateTables, schema: string, change: Change): Promise<void> {
