@@ -10,13 +10,19 @@ mirrors("postgres", 3);
 const POSTGRES = { catalog: "postgres", data: "folder" } as const;
 const ROWS = { name: "rows", primaryKey: ["id"], sql: "SELECT id, v FROM t" };
 
-test("two replays of one consumer at once: each window is applied once", { timeout: 300_000 }, async () => {
-  await using scene = await MirrorScene.start("postgres", POSTGRES);
-  await using other = await open(scene.config);
+/** A lake with the view `rows` and a consumer of it that has not mirrored anything yet. */
+async function mirroredRows(): Promise<MirrorScene> {
+  const scene = await MirrorScene.start("postgres", POSTGRES);
   await scene.sql("CREATE TABLE t AS SELECT range AS id, 0 AS v FROM range(200)");
   await scene.lake.define([ROWS]);
   await scene.refresh();
   await scene.lake.addConsumer("c", "rows");
+  return scene;
+}
+
+test("two replays of one consumer at once: each window is applied once", { timeout: 300_000 }, async () => {
+  await using scene = await mirroredRows();
+  await using other = await open(scene.config);
   const options = scene.options("c", "rows");
   let applied = 0;
   for (let round = 1; round <= 5; round += 1) {
@@ -35,12 +41,8 @@ test("two replays of one consumer at once: each window is applied once", { timeo
 });
 
 test("a table that another replay makes right before the own transaction begins is not made again", async () => {
-  await using scene = await MirrorScene.start("postgres", POSTGRES);
+  await using scene = await mirroredRows();
   await using other = await open(scene.config);
-  await scene.sql("CREATE TABLE t AS SELECT range AS id, 0 AS v FROM range(200)");
-  await scene.lake.define([ROWS]);
-  await scene.refresh();
-  await scene.lake.addConsumer("c", "rows");
   const options = scene.options("c", "rows");
   const { transaction } = Session.prototype;
   const faster: ReplayResult[] = [];

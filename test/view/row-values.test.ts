@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { DefinitionError, Lake } from "../../src/index.js";
-import { OpenLake } from "../setup/open-lake.js";
+import { expect, test } from "vitest";
+import type { DefinitionError } from "../../src/index.js";
+import { SharedLake } from "../setup/shared-lake.js";
 
 /** Row values, `(a, b)`: structs whose fields have no names, whose type SQL can't write and no table can hold. */
-const place = OpenLake.start({ engine: { threads: 1 } });
-let lake: Lake;
-let rows: (sql: string) => Promise<unknown[][]>;
-
-beforeAll(async () => {
-  const opened = await place;
-  lake = opened.lake;
-  rows = (sql) => opened.rows(sql);
-  await rows("CREATE TABLE t(id INTEGER, g INTEGER, v BIGINT, d DECIMAL(38,10), ts TIMESTAMP)");
-  await rows(
-    "INSERT INTO t SELECT i, i % 3, i % 5, i / 7, TIMESTAMP '2024-01-01' + INTERVAL (i) HOUR FROM range(20) r(i)",
-  );
-});
-
-afterAll(async () => (await place)[Symbol.asyncDispose]());
+const shared = new SharedLake(
+  { engine: { threads: 1 } },
+  "CREATE TABLE t(id INTEGER, g INTEGER, v BIGINT, d DECIMAL(38,10), ts TIMESTAMP)",
+  "INSERT INTO t SELECT i, i % 3, i % 5, i / 7, TIMESTAMP '2024-01-01' + INTERVAL (i) HOUR FROM range(20) r(i)",
+);
 
 const RECOMPUTED = "unnamed_fields";
 let next = 100;
@@ -38,17 +28,19 @@ test.each([
   [RECOMPUTED, "SELECT id FROM (SELECT id, (g, v) AS p FROM t) ORDER BY p, id LIMIT 2"],
   ["state_type", "SELECT g, max(CASE WHEN id > 1 THEN union_value(n := v) END) IS NULL AS u FROM t GROUP BY g"],
 ])("%s: %s", async (kept, sql) => {
-  const { actions } = await lake.define([{ name: "v", sql }], { drop: true });
+  const { actions } = await shared.lake.define([{ name: "v", sql }], { drop: true });
   expect(actions[0]?.reasons.map(({ code }) => code)).toEqual(kept === "incremental" ? [] : [kept]);
-  await lake.refresh();
+  await shared.lake.refresh();
   next += 1;
-  await rows(`DELETE FROM t WHERE id = ${next - 95}`);
-  await rows(`INSERT INTO t VALUES (${next}, 1, 3, 2.5, TIMESTAMP '2024-02-01'), (NULL, NULL, NULL, NULL, NULL)`);
-  const { views } = await lake.refresh();
+  await shared.rows(`DELETE FROM t WHERE id = ${next - 95}`);
+  await shared.rows(
+    `INSERT INTO t VALUES (${next}, 1, 3, 2.5, TIMESTAMP '2024-02-01'), (NULL, NULL, NULL, NULL, NULL)`,
+  );
+  const { views } = await shared.lake.refresh();
   expect(views.map(({ error, strategy }) => error?.message ?? strategy)).toEqual([
     kept === "incremental" ? kept : "recompute",
   ]);
-  expect(await rows("FROM main.v ORDER BY ALL")).toEqual(await rows(`FROM (${sql}) ORDER BY ALL`));
+  expect(await shared.rows("FROM main.v ORDER BY ALL")).toEqual(await shared.rows(`FROM (${sql}) ORDER BY ALL`));
 });
 
 test.each([
@@ -57,7 +49,7 @@ test.each([
   ["STRUCT(INTEGER, BIGINT)[]", "SELECT g, list((id, v)) AS pair FROM t GROUP BY g"],
   ["MAP(STRUCT(INTEGER, BIGINT), INTEGER)", "SELECT MAP {(g, v): 1} AS pair FROM t"],
 ])("a column of the type %s is refused", async (type, sql) => {
-  const error: DefinitionError = await lake.define([{ name: "w", sql }]).then(
+  const error: DefinitionError = await shared.lake.define([{ name: "w", sql }]).then(
     () => expect.unreachable(),
     (thrown) => thrown,
   );
@@ -67,7 +59,7 @@ test.each([
 });
 
 test("the same values with names are stored", async () => {
-  await lake.define([{ name: "v", sql: "SELECT id, {'g': g, 'v': v} AS pair FROM t WHERE id = 1" }]);
-  await lake.refresh();
-  expect(await rows("SELECT id, pair.v FROM main.v")).toEqual([[1, 1n]]);
+  await shared.lake.define([{ name: "v", sql: "SELECT id, {'g': g, 'v': v} AS pair FROM t WHERE id = 1" }]);
+  await shared.lake.refresh();
+  expect(await shared.rows("SELECT id, pair.v FROM main.v")).toEqual([[1, 1n]]);
 });
