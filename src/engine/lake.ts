@@ -1,6 +1,6 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import pLimit from "p-limit";
-import { ConfigError, ConflictError, IvmError, LakeError } from "../errors.js";
+import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
@@ -11,12 +11,7 @@ import { makeRedactor, passwordsOf } from "./redact.js";
 import { Patience, retryConflicts } from "./retry.js";
 import { createS3Secret } from "./s3.js";
 import { Session } from "./session.js";
-
-/**
- * SQLite's mode in which readers and a writer do not wait for each other. Without it a COMMIT that has to wait for a reader
- * for too long fails, and DuckDB 1.5.5 leaves its lock behind: nobody reads the catalog before that process has ended.
- */
-const WRITE_AHEAD = "META_JOURNAL_MODE 'WAL'";
+import { writeAhead } from "./write-ahead.js";
 
 /** The name under which the lake is attached. */
 export const LAKE_NAME = "lake";
@@ -268,8 +263,9 @@ export class Engine {
       ...(readOnly ? ["READ_ONLY"] : []),
       ...(mustExist && !readOnly ? ["CREATE_IF_NOT_EXISTS false"] : []),
     ];
-    const isSqlite = /^sqlite:/i.test(catalog);
-    await this.attachCatalog(session, catalog, isSqlite && !readOnly ? [...parts, WRITE_AHEAD] : parts);
+    await this.attachCatalog(session, catalog, parts);
+    // Only now is it known that the file is a lake's, and not one of somebody else's.
+    if (/^sqlite:/i.test(catalog) && !readOnly) await writeAhead(session, catalog, `__ducklake_metadata_${LAKE_NAME}`);
     if (!onS3 && this.config.s3 === undefined && (await this.storedOption(session, "data_path")).startsWith("s3://")) {
       await this.prepareS3(session, extensions);
     }
@@ -287,12 +283,6 @@ export class Engine {
         `ATTACH IF NOT EXISTS ${quoteLiteral(`ducklake:${catalog}`)} AS ${quoteIdentifier(LAKE_NAME)}${clause}`,
       );
     } catch (error) {
-      const others = options.filter((option) => option !== WRITE_AHEAD);
-      // Some file systems have no room for it.
-      if (others.length < options.length && !(error instanceof ConflictError)) {
-        await this.attachCatalog(session, catalog, others);
-        return;
-      }
       throw this.attachError(error);
     }
   }
