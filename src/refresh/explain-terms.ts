@@ -13,10 +13,10 @@ import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
 import { deltaContext } from "./compute.js";
 import { readsOf, rereadsOf } from "./explain-reads.js";
+import { besidePaths } from "./physical.js";
 import { instantsOf, type PlannedView, type RunContext } from "./plan-run.js";
 import { heldRows } from "./recursion.js";
 import { type OwnRows, type RunSource, SourceLeaves } from "./sources.js";
-import { besidePaths } from "./write.js";
 
 /** Every source with a delta, as if each had changed: the terms of those that did not are shown as skipped. */
 export function runSources(planned: PlannedView): RunSource[] {

@@ -6,9 +6,9 @@ import { adviceOf } from "./explain-advice.js";
 import { measuredRuns } from "./explain-history.js";
 import { describePlan } from "./explain-plan.js";
 import { explainTerms, runSources } from "./explain-terms.js";
+import { TOO_LARGE } from "./incremental-failure.js";
 import { type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { statementAtHorizon } from "./sources.js";
-import { TOO_LARGE } from "./view-work.js";
 
 /** How a view is kept, and what a refresh would do with it now. */
 export async function explainView(run: RunContext, view: StoredView): Promise<ExplainResult> {

@@ -1,9 +1,9 @@
 import { Patience, retryConflicts } from "../engine/retry.js";
 import { IvmError } from "../errors.js";
 import type { Reason, ViewResult } from "../types.js";
+import { timeOf } from "./commit.js";
 import { OVERTAKEN } from "./overtaken.js";
 import type { RunContext } from "./plan-run.js";
-import { timeOf } from "./write.js";
 
 /** The code of a view that was left alone because one that it reads failed. */
 export const UPSTREAM_FAILED = "upstream_failed";

@@ -8,8 +8,8 @@ import type { StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { statementOf } from "./compute.js";
 import { lagsOf } from "./lag.js";
+import { physicalTable } from "./physical.js";
 import { planViewRun, type RunContext } from "./plan-run.js";
-import { physicalTable } from "./write.js";
 
 /** Where each view stands against the lake as it is now. */
 export async function statusOfViews(run: RunContext, views: readonly StoredView[]): Promise<ViewStatus[]> {

@@ -1,7 +1,4 @@
-import { PLAN_TOO_LARGE } from "../delta/size.js";
-import { IvmError } from "../errors.js";
 import { LogWriter } from "../log/writer.js";
-import { MANY_ROWS } from "../plan/lower-correlated.js";
 import { planReadsClock, sourceScansOf } from "../plan/recursion.js";
 import { inputsOf, type Relation } from "../plan/relation.js";
 import { hasRecursion } from "../sql/ast.js";
@@ -10,70 +7,30 @@ import type { PartitionCounts, Reason, Strategy, ViewResult } from "../types.js"
 import { besideTables } from "../view/beside.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
-import { CANDIDATES_EXHAUSTED } from "./candidates.js";
 import { type ComputeInput, computeIncremental, computeRecompute, definedRows, statementOf } from "./compute.js";
 import { costReason, costResult, estimateCosts } from "./cost.js";
 import { CostWatch, GivenUp } from "./cost-watch.js";
 import { DIFFERENCE } from "./difference.js";
+import { incrementalFailure } from "./incremental-failure.js";
 import { isFileMissing, lostFile } from "./lost-files.js";
 import { upstreamOf } from "./order.js";
+import { besidePaths, physicalName, physicalTable } from "./physical.js";
 import { instantsOf, type PlannedView, type RunContext } from "./plan-run.js";
-import { RECURSION_LOST, recursionTables } from "./recursion.js";
+import { recursionTables } from "./recursion.js";
 import { countTerms, logResult, NO_TERMS, sourceResult } from "./results.js";
 import { requireSameColumns } from "./same-columns.js";
 import type { Instants, RunSource } from "./sources.js";
 import { TABLE_ALTERED } from "./stored-table.js";
 import type { TamperedView } from "./tampering.js";
 import { ViewDeltas } from "./view-deltas.js";
-import {
-  besidePaths,
-  physicalName,
-  physicalTable,
-  type WriteInput,
-  type Written,
-  writeCursors,
-  writeDifference,
-  writeNew,
-} from "./write.js";
+import { writeCursors, writeDifference, writeNew } from "./write.js";
+import type { WriteInput, Written } from "./write-input.js";
 
 /** The reason of a recompute that was asked for. */
 export const FULL_REFRESH = "full_refresh";
 
 /** Beyond so many inputs of a join the order that DuckDB finds by its estimates is worse than the written one. */
 const MOST_REORDERED = 10;
-
-export const TOO_LARGE: Reason = {
-  code: PLAN_TOO_LARGE,
-  text: "what changed goes through so many joins of joins that its delta would be a statement of absurd length",
-};
-
-/** Failures of an incremental refresh that a recompute does not have; null for all others. */
-function incrementalFailure(error: unknown): Reason | null {
-  if (error instanceof GivenUp) return { code: "cost_exceeded", text: error.message };
-  if (!(error instanceof IvmError)) return null;
-  if (error.code === TABLE_ALTERED) {
-    return { code: TABLE_ALTERED, text: "something else has written to the view's physical table" };
-  }
-  // The sum of a change can leave a range that the sums before and after it are in.
-  if (error.code === "engine_error" && /^(Out of Range|Conversion) Error/.test(error.message)) {
-    return { code: "out_of_range", text: "the change of a sum is out of its type's range" };
-  }
-  if (error.code === PLAN_TOO_LARGE) return TOO_LARGE;
-  if (error.code === RECURSION_LOST) {
-    return { code: RECURSION_LOST, text: "rows went that a recursion may have gone through" };
-  }
-  if (error.code === CANDIDATES_EXHAUSTED) {
-    return {
-      code: CANDIDATES_EXHAUSTED,
-      text: "the rows that are kept beyond the LIMIT are used up and are read anew",
-    };
-  }
-  // A subquery may only have one row for the rows that ask for it, and the rule looks at others as well.
-  if (error.code === "engine_error" && error.message.includes(MANY_ROWS)) {
-    return { code: "scalar_subquery", text: MANY_ROWS };
-  }
-  return null;
-}
 
 /** True where the same tables hold what two layouts ask for. */
 function sameTables(one: Layout, other: Layout): boolean {

@@ -22,10 +22,10 @@ import type { BuiltView, StoredView } from "../view/state.js";
 import { visibleSelect } from "../view/visible.js";
 import { readHistory } from "./history.js";
 import { notBuilt } from "./order.js";
+import { besidePaths, physicalTable } from "./physical.js";
 import { instantsOf, type PlannedSource, type PlannedView, planViewRun, type RunContext } from "./plan-run.js";
 import { heldRows } from "./recursion.js";
 import { type OwnRows, type RunSource, SourceLeaves } from "./sources.js";
-import { besidePaths, physicalTable } from "./write.js";
 
 const LIMIT = 20;
 /** Of so many of the newest snapshots that changed a source the changes are looked for. */
