@@ -12,13 +12,15 @@ const LINES = ["covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept"
 
 const SUMMABLE = ["INTEGER", "BIGINT", "HUGEINT", "DECIMAL(9,2)", "DECIMAL(18,4)", "DECIMAL(38,2)", "DECIMAL(38,4)"];
 
+/** Which aggregates there are beyond COUNT, SUM, AVG, MIN and MAX. */
+export type OtherAggregates = "none" | "any" | "distinct" | "moments" | "bits";
+
 export class AggregateMaker {
   constructor(
     private readonly draw: Draw,
     private readonly atoms: readonly Expression[],
     private readonly expressions: ExpressionMaker,
-    /** Which aggregates beyond COUNT, SUM, AVG, MIN and MAX. */
-    private readonly others: "none" | "any" | "distinct",
+    private readonly others: OtherAggregates,
   ) {}
 
   make(): Call {
@@ -49,6 +51,8 @@ export class AggregateMaker {
     const whole = () => this.value((type) => type === "INTEGER" || type === "BIGINT");
     const counted = () => aggregate("BIGINT")`COUNT(DISTINCT ${this.value(isOrdered)})`;
     if (this.others === "distinct") return this.draw.pick([counted, counted, () => this.sum("SUM", true)])();
+    if (this.others === "moments") return this.draw.chance(75) ? this.deviation() : this.line();
+    if (this.others === "bits") return this.bits(whole());
     return this.draw.pick([
       counted,
       () => this.sum("SUM", true),

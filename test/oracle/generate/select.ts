@@ -14,8 +14,8 @@ import {
   select,
 } from "../ast.js";
 import { identifier } from "../print.js";
-import { AggregateMaker } from "./aggregate.js";
-import type { Context, Feature } from "./context.js";
+import { AggregateMaker, type OtherAggregates } from "./aggregate.js";
+import { type Context, type Feature, RARE } from "./context.js";
 import { ExpressionMaker } from "./expression.js";
 import { type From, makeFrom, makeLateral } from "./from.js";
 import { makeSubquery } from "./subquery.js";
@@ -42,8 +42,15 @@ export function makeSelect(context: Context, want?: readonly SqlType[]): MadeSel
   return { ...made, select: { ...made.select, where, distinct } };
 }
 
+function otherAggregates(features: ReadonlySet<Feature>): OtherAggregates {
+  if (features.has("otherAggregate")) return "any";
+  if (features.has("distinctAggregate")) return "distinct";
+  if (features.has("momentAggregate")) return "moments";
+  return features.has("bitAggregate") ? "bits" : "none";
+}
+
 function dwellsOnAggregates(features: ReadonlySet<Feature>): boolean {
-  const dwelling: readonly Feature[] = ["otherAggregate", "distinctAggregate", "groupingSets"];
+  const dwelling: readonly Feature[] = ["otherAggregate", ...RARE, "groupingSets"];
   return dwelling.some((feature) => features.has(feature));
 }
 
@@ -129,8 +136,7 @@ function grouped(context: Context, from: From, want?: readonly SqlType[]): MadeS
   const { draw, features } = context;
   const before = new ExpressionMaker(draw, from.atoms);
   const keys = groupKeys(context, from, before);
-  const others = features.has("otherAggregate") ? "any" : features.has("distinctAggregate") ? "distinct" : "none";
-  const calls = new AggregateMaker(draw, from.atoms, before, others);
+  const calls = new AggregateMaker(draw, from.atoms, before, otherAggregates(features));
   const aggregates = draw.times(1, 3, () => calls.make());
   const all = keys.length > 0 && want === undefined && draw.chance(20);
   // Under GROUP BY ALL every expression without an aggregate is a key, so the two are not mixed in one item.
