@@ -124,8 +124,8 @@ export class Lake implements AsyncDisposable {
   private readonly tables: StateTables;
   private readonly logs: LogRoot | undefined;
   private queue: Promise<unknown> = Promise.resolve();
-  /** The session of the present call, where it is as good as a new one. */
-  private rested: Session | undefined;
+  /** The session of the present call, where it is as good as a new one, and the newest snapshot that the call has seen. */
+  private rested: { readonly session: Session; readonly newest: bigint | undefined } | undefined;
 
   private closing: Promise<void> | undefined;
 
@@ -195,7 +195,8 @@ export class Lake implements AsyncDisposable {
         while (sessions.length < this.jobsOf(options)) sessions.push(await this.session(options.signal));
         const result = await observedRefresh(observed, options);
         // It has read, and made no table.
-        if (result.status === "unchanged") this.rested = session;
+        const newest = options.toSnapshot === undefined ? result.horizon : undefined;
+        if (result.status === "unchanged") this.rested = { session, newest };
         return result;
       } finally {
         for (const own of sessions.slice(1)) own.close();
@@ -354,7 +355,7 @@ export class Lake implements AsyncDisposable {
    */
   async query(query: string, options: QueryOptions = {}): Promise<Rows> {
     this.requireOpen();
-    const session = await this.session(options.signal);
+    const session = await this.callSession(options.signal);
     try {
       return await queryLake(session, this.tables, this.schema, query, options);
     } catch (error) {
@@ -444,7 +445,7 @@ export class Lake implements AsyncDisposable {
   private async rows(view: string | undefined, what: "changes" | "state", options: LogOptions): Promise<LogRows> {
     this.requireOpen();
     const root = requireLog(this.logs);
-    const session = await this.session(options.signal);
+    const session = await this.callSession(options.signal);
     try {
       await this.tables.upgrade(session);
       return await this.retrying(session, () => openRows(session, root, view, what, options));
@@ -469,6 +470,19 @@ export class Lake implements AsyncDisposable {
 
   private start(session: Session, toSnapshot: bigint | undefined): Promise<RunContext> {
     return this.retrying(session, () => startRun(session, this.engine, this.tables, toSnapshot, this.logs));
+  }
+
+  /** For a call of its own: a catalog that was restored since the last one is met as if the lake had just been opened. */
+  private async callSession(signal: AbortSignal | undefined): Promise<Session> {
+    const session = await this.session(signal);
+    try {
+      const restored = await this.retrying(session, () => this.engine.heedRestored(session));
+      if (restored) this.tables.forget();
+      return session;
+    } catch (error) {
+      session.close();
+      throw orInterrupted(error, signal);
+    }
   }
 
   /** A busy catalog can't even be put in use. */
@@ -505,10 +519,12 @@ export class Lake implements AsyncDisposable {
     signal: AbortSignal | undefined,
   ): Promise<Result> {
     await orAborted(turn, signal);
-    const session = await this.session(signal);
+    const session = await this.callSession(signal);
     try {
       const result = await work(session);
-      if (this.rested === session) this.engine.keep(session);
+      // The work is done, whether or not the catalog can be looked at once more.
+      await this.engine.noteCatalog(session, this.rested?.newest).catch(() => undefined);
+      if (this.rested?.session === session) this.engine.keep(session);
       else session.close();
       return result;
     } catch (error) {

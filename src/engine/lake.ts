@@ -5,6 +5,7 @@ import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
 import { noLake, requireCatalogFile } from "./catalog-copy.js";
+import { type CatalogMark, firstMark, type MarkedCatalog, nextMark } from "./catalog-mark.js";
 import { FILE_MISSING } from "./errors.js";
 import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
 import { makeRedactor, passwordsOf } from "./redact.js";
@@ -59,6 +60,11 @@ export class Engine {
   private readonly commits = pLimit(1);
   /** A session that a call has left as it found it, for the next one. */
   private idle: Session | undefined;
+  /** Where the catalog stood when it was last looked at. */
+  private mark: CatalogMark | undefined;
+  private readonly marking = pLimit(1);
+  /** True where the lake was detached and could not be attached again since. */
+  private detached = false;
 
   private constructor(
     readonly instance: DuckDBInstance,
@@ -84,6 +90,7 @@ export class Engine {
           async () => undefined,
           limits,
         );
+        engine.mark = await firstMark(session, engine.marked);
       } finally {
         session.close();
       }
@@ -104,6 +111,7 @@ export class Engine {
     this.idle = undefined;
     const session = idle?.renewed(signal, patience) ?? (await this.rawSession(signal, patience));
     try {
+      if (this.detached) await this.reattach(session);
       if (idle === undefined) await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
       await this.disableRules(session);
       return session;
@@ -124,13 +132,61 @@ export class Engine {
     return session.despiteAbort(() => this.attachAnew(session));
   }
 
+  /**
+   * Attaches the lake anew where its catalog was restored from a backup since it was last looked at. True where it was:
+   * whatever is known of snapshots is then to be forgotten.
+   */
+  heedRestored(session: Session): Promise<boolean> {
+    return this.marking(async () => {
+      if (this.mark === undefined) return false;
+      const next = await nextMark(session, this.marked, this.mark);
+      if (typeof next === "object") {
+        this.mark = next;
+        return false;
+      }
+      // A file of DuckDB that is closed takes the log of the file that has come in its place with it.
+      if (next === "replaced") await session.run("PRAGMA disable_checkpoint_on_shutdown");
+      try {
+        await this.reattach(session);
+      } finally {
+        if (next === "replaced") await session.despiteAbort(() => session.run("PRAGMA enable_checkpoint_on_shutdown"));
+      }
+      this.mark = await firstMark(session, this.marked);
+      return true;
+    });
+  }
+
+  /**
+   * Looks where the catalog stands after work of ours, so that one that is restored to a time before it is told.
+   * @param newest the newest snapshot that the work has seen, where that is known.
+   */
+  noteCatalog(session: Session, newest?: bigint): Promise<void> {
+    return this.marking(async () => {
+      if (this.mark === undefined || this.mark.snapshot === newest) return;
+      const next = await nextMark(session, this.marked, this.mark);
+      if (typeof next === "object") this.mark = next;
+    });
+  }
+
+  private get marked(): MarkedCatalog {
+    return {
+      catalog: this.config.catalog,
+      lake: LAKE_NAME,
+      snapshots: this.metadataTable("ducklake_snapshot"),
+    };
+  }
+
   private async attachAnew(session: Session): Promise<void> {
-    const [other] = await session.rows<{ name: string }>(
-      "SELECT database_name AS name FROM duckdb_databases() WHERE NOT internal AND path IS NULL ORDER BY database_oid LIMIT 1",
-    );
-    await session.run(`USE ${quoteIdentifier(other?.name ?? "memory")}`);
-    await session.run(`DETACH ${quoteIdentifier(LAKE_NAME)}`);
+    if (!this.detached) {
+      const [other] = await session.rows<{ name: string }>(
+        "SELECT database_name AS name FROM duckdb_databases() WHERE NOT internal AND path IS NULL ORDER BY database_oid LIMIT 1",
+      );
+      await session.run(`USE ${quoteIdentifier(other?.name ?? "memory")}`);
+      await session.run(`DETACH ${quoteIdentifier(LAKE_NAME)}`);
+      this.detached = true;
+    }
     await this.attach(session, silentLogger);
+    this.detached = false;
     await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
   }
 

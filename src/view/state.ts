@@ -85,6 +85,13 @@ export class StateTables {
     return quotePath([LAKE_NAME, this.schema, name]);
   }
 
+  /** Forgets what was seen: the catalog is another one, or was restored to a time before it. */
+  forget(): void {
+    this.seen = false;
+    this.current = false;
+    this.pinned = undefined;
+  }
+
   async exists(session: Session): Promise<boolean> {
     if (this.seen) return true;
     // Asked of the catalog's own tables: DuckDB's list of tables loads every table of the lake.
