@@ -4,11 +4,9 @@ import { createFromRows } from "../engine/sparing.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { DeltaMethod, Reason } from "../types.js";
+import { consolidatedSelect, exactColumns, exactlyConsolidated, WEIGHT } from "./consolidate.js";
 import { countsAt, type TableName, tableAtVersion } from "./tables.js";
 import { type Part, touchedParts } from "./touched-files.js";
-
-/** The weight column of every delta that is kept in a temporary table. */
-export const WEIGHT = "_ivm_weight";
 
 export interface SourceDeltaRequest {
   readonly table: TableName;
@@ -95,9 +93,10 @@ async function fillFromFiles(
   );
   const sound = addsUp(parts, new Map(counts.map(({ part, rows }) => [part, rows])), change);
   const rows = `SELECT * EXCLUDE (${PART}) FROM ${raw}`;
-  const select = consolidatedSelect(shape?.columns ?? columns, shape?.select(rows) ?? rows);
   const filled = sound
-    ? await session.change(`CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${select}`)
+    ? await session.change(
+        `CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${await exactlyConsolidated(session, shape?.columns ?? columns, shape?.select(rows) ?? rows)}`,
+      )
     : null;
   await session.run(`DROP TABLE ${raw}`);
   return filled;
@@ -137,7 +136,8 @@ export async function loadDifference(
   const list = columns.map((column) => `${quoteIdentifier(column)}, `).join("");
   const weight = quoteIdentifier(WEIGHT);
   const rows = `SELECT ${list}1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}-1 FROM (${before})`;
-  await createFromRows(session, target, rows, (from) => consolidatedSelect(columns, from));
+  const exact = await exactColumns(session, columns, rows);
+  await createFromRows(session, target, rows, (from) => consolidatedSelect(columns, from, { exact }));
   return session.row(
     `SELECT (SELECT count(*) FROM ${quotePath(["temp", target])}) AS rows, (SELECT count(*) FROM (${after})) AS "sourceRows"`,
   );
@@ -158,7 +158,8 @@ async function result(
 async function fill(session: Session, request: SourceDeltaRequest, rows: string): Promise<bigint> {
   const target = quotePath(["temp", request.target]);
   // Consolidated before it is used: a row that was written and removed within the window is no change.
-  await createFromRows(session, request.target, rows, (from) => consolidatedSelect(request.columns, from));
+  const exact = await exactColumns(session, request.columns, rows);
+  await createFromRows(session, request.target, rows, (from) => consolidatedSelect(request.columns, from, { exact }));
   const sum = await session.row<{ total: bigint | null }>(
     `SELECT CAST(sum(${quoteIdentifier(WEIGHT)}) AS BIGINT) AS total FROM ${target}`,
   );
@@ -167,26 +168,12 @@ async function fill(session: Session, request: SourceDeltaRequest, rows: string)
     await session.run(`DROP TABLE IF EXISTS ${raw}`);
     await session.run(`ALTER TABLE ${target} RENAME TO ${quoteIdentifier(`${request.target}_raw`)}`);
     const shaped = request.shape.select(`SELECT * FROM ${raw}`);
-    await session.run(`CREATE TEMP TABLE ${target} AS ${consolidatedSelect(request.shape.columns, shaped)}`);
+    await session.run(
+      `CREATE TEMP TABLE ${target} AS ${await exactlyConsolidated(session, request.shape.columns, shaped)}`,
+    );
     await session.run(`DROP TABLE ${raw}`);
   }
   return sum.total ?? 0n;
-}
-
-/**
- * Rows with a weight, summed by the named columns; what cancels out is left out.
- * @param weight the rows' weight column, and the one of the result.
- */
-export function consolidatedSelect(
-  names: readonly string[],
-  rows: string,
-  weight: { readonly from: string; readonly to: string } = { from: WEIGHT, to: WEIGHT },
-): string {
-  const columns = names.map(quoteIdentifier);
-  const [from, to] = [quoteIdentifier(weight.from), quoteIdentifier(weight.to)];
-  const groups = columns.length === 0 ? "" : `GROUP BY ${columns.map((_, index) => index + 1).join(", ")}`;
-  const total = `CAST(sum(${from}) AS BIGINT) AS ${to}`;
-  return `SELECT ${[...columns, total].join(", ")} FROM (${rows}) ${groups} HAVING sum(${from}) <> 0`;
 }
 
 function feed(request: SourceDeltaRequest): string {

@@ -1,4 +1,4 @@
-import { consolidatedSelect } from "../catalog/source-delta.js";
+import { consolidatedSelect, exactColumns } from "../catalog/consolidate.js";
 import type { Session } from "../engine/session.js";
 import { createFromRows } from "../engine/sparing.js";
 import { ConfigError } from "../errors.js";
@@ -56,8 +56,8 @@ export async function loadLoggedDelta(
 ): Promise<bigint> {
   const stored = storedRows(store, schema, read.entries);
   const decoded = `SELECT ${decodedColumns(schema)}, ${quoteIdentifier(schema.weight)} FROM (${stored})`;
-  const names = { from: schema.weight, to: weight };
-  await createFromRows(session, target, decoded, (rows) => consolidatedSelect(columns, rows, names));
+  const options = { weight: { from: schema.weight, to: weight }, exact: await exactColumns(session, columns, decoded) };
+  await createFromRows(session, target, decoded, (rows) => consolidatedSelect(columns, rows, options));
   return (await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(target)}`)).n;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { consolidatedSelect } from "../catalog/source-delta.js";
+import { consolidatedSelect } from "../catalog/consolidate.js";
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "../view/definition.js";
@@ -104,7 +104,7 @@ export function columnNames(schema: LogSchema): string {
 /** Weighted rows of a log, encoded or as stored, with equal ones summed and those that cancel out left out. */
 export function consolidatedRows(schema: LogSchema, rows: string): string {
   const names = schema.columns.map((column) => column.name);
-  return consolidatedSelect(names, rows, { from: schema.weight, to: schema.weight });
+  return consolidatedSelect(names, rows, { weight: { from: schema.weight, to: schema.weight } });
 }
 
 /** Rows with the view's own types in the form that the files hold, each with a weight: a column or a number, as SQL. */

@@ -1,4 +1,4 @@
-import { consolidatedSelect, WEIGHT } from "../catalog/source-delta.js";
+import { consolidatedSelect, WEIGHT } from "../catalog/consolidate.js";
 
 import type { Session } from "../engine/session.js";
 import { createFromRows } from "../engine/sparing.js";

@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
 import type { Session } from "../engine/session.js";
 import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier as q } from "../sql/quote.js";

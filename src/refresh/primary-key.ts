@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
 import { RefreshError } from "../errors.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";

@@ -1,4 +1,5 @@
-import { loadSourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
+import { loadSourceDelta } from "../catalog/source-delta.js";
 import { type TableName, type TableVersion, tableAt, tableAtVersion } from "../catalog/tables.js";
 import { inspectWindow } from "../catalog/window.js";
 import { sourceLog } from "../log/names.js";

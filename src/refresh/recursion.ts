@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
 import type { DeltaContext } from "../delta/contract.js";
 import { derive } from "../delta/derive.js";
 import { anchorRows, firstRound, stepRows } from "../delta/recursion.js";

@@ -1,9 +1,5 @@
-import {
-  consolidatedSelect,
-  loadSourceDelta,
-  type SourceDelta,
-  type SourceDeltaRequest,
-} from "../catalog/source-delta.js";
+import { exactlyConsolidated } from "../catalog/consolidate.js";
+import { loadSourceDelta, type SourceDelta, type SourceDeltaRequest } from "../catalog/source-delta.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";
@@ -39,7 +35,7 @@ export class SharedDeltas {
     }
     const rows = `SELECT * FROM ${quotePath(["temp", shared.table])}`;
     const own = request.shape?.columns ?? request.columns;
-    const select = consolidatedSelect(own, request.shape?.select(rows) ?? rows);
+    const select = await exactlyConsolidated(session, own, request.shape?.select(rows) ?? rows);
     await session.run(`CREATE OR REPLACE TEMP TABLE ${quoteIdentifier(target)} AS ${select}`);
     const { n } = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(target)}`);
     return { ...shared.delta, rows: n };

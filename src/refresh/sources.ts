@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
 import type { TableName } from "../catalog/tables.js";
 import { tableAtVersion } from "../catalog/tables.js";
 import { LAKE_NAME } from "../engine/lake.js";

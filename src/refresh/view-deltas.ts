@@ -1,4 +1,5 @@
-import { loadDifference, type SourceDelta, WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
+import { loadDifference, type SourceDelta } from "../catalog/source-delta.js";
 import { countAt, tableAtVersion } from "../catalog/tables.js";
 import { loadLoggedDelta } from "../log/read.js";
 import { isLimited } from "../view/layout.js";

@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Layout } from "../view/layout.js";
 import type { BuiltView } from "../view/state.js";

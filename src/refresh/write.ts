@@ -1,4 +1,4 @@
-import { WEIGHT } from "../catalog/source-delta.js";
+import { WEIGHT } from "../catalog/consolidate.js";
 import { LAKE_NAME } from "../engine/lake.js";
 import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier, quotePath } from "../sql/quote.js";

@@ -121,6 +121,27 @@ test("a zero that changes its sign", async () => {
   expect(await scene.value("SELECT text FROM flat WHERE id = 1")).toBe("0.0");
 });
 
+test.each([0, 10])("a value becomes another one that DuckDB takes for it (inlining %i)", async (inlining) => {
+  await using scene = await Scene.start({ inlining });
+  await scene.sql(
+    "CREATE TABLE t(id INT, v DOUBLE, i INTERVAL, s STRUCT(v FLOAT))",
+    "INSERT INTO t VALUES (1, 0.0, INTERVAL 30 DAY, {'v': 0.0}), (2, 1.5, INTERVAL 1 DAY, NULL)",
+  );
+  const parts = "SELECT id, signbit(v) AS negative, extract(day FROM i) AS days, s::VARCHAR AS s FROM t";
+  const texts = "SELECT v::VARCHAR AS v, i::VARCHAR AS i, count(*) AS n FROM t GROUP BY ALL";
+  const alone = { name: "parts", sql: parts, refresh: "incremental" } as const;
+  for (const definitions of [[alone], [alone, { name: "texts", sql: texts, refresh: "incremental" } as const]]) {
+    await scene.lake.define(definitions);
+    await scene.sql("UPDATE t SET v = 0.0, i = INTERVAL 30 DAY, s = {'v': 0.0} WHERE id = 1");
+    await scene.refresh();
+    await scene.sql("UPDATE t SET v = '-0.0', i = INTERVAL 1 MONTH, s = {'v': '-0.0'} WHERE id = 1");
+    const { views } = await scene.refresh();
+    expect(views.map((view) => view.strategy)).toEqual(definitions.map(() => "incremental"));
+    expect(await scene.rows("parts")).toEqual(["(1, true, 0, {'v': -0.0})", "(2, false, 1, NULL)"]);
+  }
+  expect(await scene.rows("texts")).toEqual(["(-0.0, 1 month, 1)", "(1.5, 1 day, 1)"]);
+});
+
 test("infinities and NaN leave a sum again", async () => {
   await using scene = await Scene.start();
   await scene.sql("CREATE TABLE t(k INT, v DOUBLE)");

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { WEIGHT } from "../../src/catalog/source-delta.js";
+import { WEIGHT } from "../../src/catalog/consolidate.js";
 import { derive } from "../../src/delta/derive.js";
 import { atVersion, type Relation } from "../../src/plan/relation.js";
 import { DIFFERENCE, presentRows } from "../../src/refresh/difference.js";
