@@ -10,7 +10,7 @@ const SHORTEST_SECRET = 4;
 
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s'"&;]+)/gi, `$1${MASK}`],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+@/gi, `$1${MASK}@`],
+  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s"']+@/gi, `$1${MASK}@`],
   [/(\b(?:KEY_ID|SECRET|SESSION_TOKEN)\s+)'(?:[^']|'')*'/gi, `$1'${MASK}'`],
   [/(\bX-Amz-(?:Signature|Credential|Security-Token)=)[^&\s"']+/gi, `$1${MASK}`],
   [/(\bAuthorization["']?\s*[:=]\s*["']?)[^"'\n,}]+/gi, `$1${MASK}`],

@@ -25,7 +25,16 @@ export function passwordsOf(catalog: string): string[] {
   const found: string[] = [];
   const pair = /password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))/gi;
   for (const match of catalog.matchAll(pair)) found.push(match[1] ?? match[2] ?? "");
-  const uri = /:\/\/[^:@/\s]+:([^@/\s]+)@/.exec(catalog);
-  if (uri?.[1] !== undefined) found.push(uri[1], decodeURIComponent(uri[1]));
+  // Up to the last @: one that was not written as %40, a slash or a space make the address wrong, and no less secret.
+  const uri = /:\/\/[^:@/\s]*:(.+)@/s.exec(catalog);
+  if (uri?.[1] !== undefined) found.push(uri[1], decoded(uri[1]));
   return found;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -106,6 +106,7 @@ describe("secrets", () => {
     ["postgres:dbname=x password=abc host=y", "postgres:dbname=x password=*** host=y"],
     ["password = 'a b\\'c' host=y", "password = *** host=y"],
     ["postgresql://me:pw@db/x?a=1", "postgresql://me:***@db/x?a=1"],
+    ["at postgresql://me:p@ss/w:rd@db/x, which", "at postgresql://me:***@db/x, which"],
     [
       "CREATE SECRET (TYPE s3, KEY_ID 'AKIA', SECRET 'it''s', REGION 'x')",
       "CREATE SECRET (TYPE s3, KEY_ID '***', SECRET '***', REGION 'x')",
