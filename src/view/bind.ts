@@ -197,7 +197,10 @@ class Binder {
     const qualified = text(node, "schema_name") !== "" || text(node, "catalog_name") !== "";
     if (!qualified && common.has(name.toLowerCase())) return node;
     const target = resolve(this.context, node, path);
-    if (target === undefined) throw this.missing(node);
+    if (target === undefined) {
+      if (namesRecursion(node, common)) return node;
+      throw this.missing(node);
+    }
     if (target.kind === "plain") return this.plainView(node, target.key, target.view.schema);
     const { source } = target;
     this.sources.set(source.name, source);
@@ -267,6 +270,12 @@ class Binder {
       { subject: subjectOf(this.origin), hint: "Load the data into a table of the lake and read that." },
     );
   }
+}
+
+/** `recurring.r` in a common table expression with USING KEY: all rows that r has so far, not those of the last round. */
+function namesRecursion(node: Ast, common: ReadonlySet<string>): boolean {
+  const qualified = text(node, "catalog_name") === "" && sameName(text(node, "schema_name"), "recurring");
+  return qualified && common.has(text(node, "table_name").toLowerCase());
 }
 
 /**

@@ -217,6 +217,15 @@ test.each([
   expect(viewOf(await scene.refresh(), "v").reason?.code).toBe(code);
 });
 
+test("USING KEY that reads all its rows so far is recomputed", async () => {
+  const sql =
+    "WITH RECURSIVE r(k, v) USING KEY (k) AS (SELECT 1, count(*) FROM starts UNION SELECT r.k + 1, s.v + 1 FROM r JOIN recurring.r AS s USING (k) WHERE r.k < 3) FROM r";
+  await using scene = await graph({ v: sql });
+  await scene.sql("INSERT INTO starts VALUES (7)");
+  await scene.refresh();
+  expect((await scene.lake.explain("v")).reasons).toMatchObject([{ code: "recursive_using_key" }]);
+});
+
 test("USING KEY is recomputed", async () => {
   const sql =
     "WITH RECURSIVE r(k, v) USING KEY (k) AS (SELECT 1, node FROM starts WHERE node = 1 UNION SELECT k, v + 1 FROM r WHERE v < 3) FROM r";

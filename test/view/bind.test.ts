@@ -198,6 +198,11 @@ describe("common table expressions", () => {
       "WITH RECURSIVE items AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM items WHERE a < 3) SELECT * FROM items",
       [],
     ],
+    [
+      "see all that they have so far by USING KEY",
+      "WITH RECURSIVE r(a) USING KEY (a) AS (SELECT 1 UNION SELECT r.a + 1 FROM r JOIN recurring.r AS s USING (a) WHERE r.a < 3) SELECT * FROM r, main.items",
+      ["table main.items"],
+    ],
   ])("%s", async (_, sql, expected) => {
     expect(await sources(sql)).toEqual(expected);
   });
