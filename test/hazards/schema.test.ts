@@ -183,3 +183,95 @@ test("an ordinary view under a materialized one is replaced", async () => {
     ["(0)", "(1)", "(2)"],
   ]).toContainEqual(await scene.rows("flat"));
 });
+
+test.each([
+  ["added", "ALTER TABLE t ADD COLUMN s.c INTEGER", "INSERT INTO t VALUES (3, {a: 3, b: 'z', c: 9})"],
+  ["dropped", "ALTER TABLE t DROP COLUMN s.b", "INSERT INTO t VALUES (3, {a: 3})"],
+  ["renamed", "ALTER TABLE t RENAME COLUMN s.b TO other", "INSERT INTO t VALUES (3, {a: 3, other: 'z'})"],
+])("a field that the view does not read is %s in a struct", async (_how, alter, insert) => {
+  await using scene = await Scene.start();
+  await scene.sql(
+    "CREATE TABLE t(id INT, s STRUCT(a INT, b VARCHAR))",
+    "INSERT INTO t VALUES (1, {a: 1, b: 'x'}), (2, {a: 2, b: 'y'})",
+  );
+  await scene.define({ flat: "SELECT id, s.a AS a FROM t" });
+  await scene.sql(alter, insert, "DELETE FROM t WHERE id = 1");
+  await scene.refresh();
+  expect(await scene.rows("flat")).toEqual(["(2, 2)", "(3, 3)"]);
+  await scene.sql("UPDATE t SET id = id + 10");
+  await scene.refresh();
+  expect(await scene.rows("flat")).toEqual(["(12, 2)", "(13, 3)"]);
+});
+
+test.each([
+  ["dropped", "ALTER TABLE t DROP COLUMN s.a"],
+  ["renamed", "ALTER TABLE t RENAME COLUMN s.a TO other"],
+])("a field that the view reads is %s in a struct", async (_how, alter) => {
+  await using scene = await Scene.start();
+  await scene.sql("CREATE TABLE t(id INT, s STRUCT(a INT, b VARCHAR))", "INSERT INTO t VALUES (1, {a: 1, b: 'x'})");
+  await scene.define({ flat: "SELECT id, s.a AS a FROM t" });
+  await scene.sql(alter, "DELETE FROM t");
+  const { error } = viewOf(await scene.lake.refresh(), "flat");
+  expect(error).toMatchObject({ code: "definition_broken", retryable: false });
+  expect(await scene.rows("flat")).toEqual(["(1, 1)"]);
+  await scene.sql("ALTER TABLE t ADD COLUMN s.a INTEGER", "INSERT INTO t (id) VALUES (5)");
+  await scene.refresh();
+  expect(await scene.rows("flat")).toEqual(["(5, NULL)"]);
+});
+
+test("two tables swap their names in one transaction", async () => {
+  await using scene = await Scene.start();
+  await scene.sql(
+    "CREATE TABLE t AS SELECT i AS id FROM range(5) r(i)",
+    "CREATE TABLE next AS SELECT i AS id FROM range(3, 9) r(i)",
+  );
+  await scene.define({ flat: "SELECT id FROM t", other: "SELECT id FROM next" });
+  for (const row of [100, 200]) {
+    await scene.transaction(
+      "ALTER TABLE t RENAME TO away",
+      "ALTER TABLE next RENAME TO t",
+      "ALTER TABLE away RENAME TO next",
+    );
+    await scene.sql(`INSERT INTO t VALUES (${row})`, `DELETE FROM next WHERE id = 4`);
+    await scene.refresh();
+    await scene.sql(`INSERT INTO next VALUES (${row})`);
+    expect(viewOf(await scene.refresh(), "other").strategy).toBe("incremental");
+  }
+});
+
+test("a table is replaced and filled in one transaction", async () => {
+  await using scene = await Scene.start();
+  await scene.sql("CREATE TABLE t AS SELECT i AS id FROM range(50) r(i)");
+  await scene.define({ flat: "SELECT id FROM t", sums: "SELECT id % 3 AS k, sum(id) AS s FROM t GROUP BY 1" });
+  await scene.transaction(
+    "CREATE OR REPLACE TABLE t AS SELECT i AS id FROM range(40, 60) r(i)",
+    "INSERT INTO t VALUES (1000)",
+    "INSERT INTO t SELECT i FROM range(500, 600) r(i)",
+  );
+  await scene.refresh();
+  await scene.sql("DELETE FROM t WHERE id = 1000", "INSERT INTO t VALUES (7)");
+  await scene.refresh();
+});
+
+test("a table is partitioned, sorted and given defaults between refreshes", async () => {
+  await using scene = await Scene.start({ inlining: 0 });
+  await scene.sql("CREATE TABLE t(id INT, k INT)", "INSERT INTO t SELECT i, i % 5 FROM range(100) r(i)");
+  await scene.define({ flat: "SELECT id, k FROM t", sums: "SELECT k, count(*) AS n FROM t GROUP BY k" });
+  for (const [round, alter] of [
+    "ALTER TABLE t SET PARTITIONED BY (k)",
+    "ALTER TABLE t SET SORTED BY (id DESC)",
+    "ALTER TABLE t ALTER COLUMN k SET DEFAULT 42",
+    "ALTER TABLE t SET PARTITIONED BY (bucket(4, id))",
+    "ALTER TABLE t RESET PARTITIONED BY",
+    "ALTER TABLE t ALTER COLUMN k DROP DEFAULT",
+  ].entries()) {
+    await scene.sql(
+      `UPDATE t SET k = k + 1 WHERE id % 10 = ${round}`,
+      alter,
+      `INSERT INTO t (id) SELECT ${round + 1} * 1000 + i FROM range(20) r(i)`,
+      `DELETE FROM t WHERE id % 17 = ${round}`,
+    );
+    const result = await scene.refresh();
+    expect(result.views.map(({ strategy }) => strategy)).toEqual(["incremental", "incremental"]);
+  }
+});
