@@ -80,7 +80,8 @@ import { StateTables } from "./view/state.js";
 export interface OpenOptions {
   /**
    * An instance of DuckDB to work in, for programs that have one already. It stays the caller's to close. Two
-   * optimizer rules are switched off in it, because they read old versions wrongly.
+   * optimizer rules are switched off in it, because they read old versions wrongly. One instance holds one lake:
+   * where another one is attached as `lake`, `open` is ConfigError `lake_name_taken`.
    */
   readonly instance?: DuckDBInstance;
   readonly logger?: Logger;

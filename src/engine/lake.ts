@@ -4,6 +4,7 @@ import { ConfigError, IvmError, LakeError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
+import { requireSameLake } from "./attached.js";
 import { noLake, requireCatalogFile } from "./catalog-copy.js";
 import { type CatalogMark, firstMark, type MarkedCatalog, nextMark } from "./catalog-mark.js";
 import { FILE_MISSING } from "./errors.js";
@@ -304,6 +305,7 @@ export class Engine {
     const { readOnly = false, mustExist = readOnly } = this.access;
     // An attachment leaves an empty file behind where it finds none and may not make a lake.
     if (mustExist) await requireCatalogFile(catalog);
+    if (!this.ownsInstance) await requireSameLake(session, LAKE_NAME, catalog, this.config.metadataSchema);
     const extensions = { directory: this.config.engine?.extensionDirectory, logger };
     await loadExtension(session.connection, "ducklake", extensions);
     for (const name of catalogExtensions(catalog)) await loadExtension(session.connection, name, extensions);

@@ -25,3 +25,13 @@ test("a lake that can't be attached anew is attached by a later call", async () 
   await executePostgres(catalog, `UPDATE ${metadata} SET value = '1.0' WHERE key = 'version'`);
   expect((await lake.refresh()).views).toEqual([]);
 });
+
+test("two lakes in one database are told apart by their schemas", async () => {
+  await using place = await tempLake({ catalog: "postgres", data: "folder" });
+  await using lake = await open(place.config);
+  const instance = (lake as unknown as { engine: { instance: never } }).engine.instance;
+  await using same = await open(place.config, { instance });
+  expect(await same.status()).toEqual([]);
+  const other = { ...place.config, metadataSchema: `${place.config.metadataSchema}_other` };
+  await expect(open(other, { instance })).rejects.toMatchObject({ code: "lake_name_taken" });
+});

@@ -1,4 +1,5 @@
 /** Calls that go on with what the one before them knew: none may miss what happened since. */
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { open } from "../../src/index.js";
 import { OpenLake } from "../setup/open-lake.js";
@@ -20,7 +21,7 @@ test("a lake sees what another has defined and refreshed since its last call", a
   const { lake, connection } = place;
   // Another program's work, in the same instance, since the catalog is a file of DuckDB.
   const instance = (lake as unknown as { engine: { instance: never } }).engine.instance;
-  await using other = await open({ catalog: "unused: the lake is attached already" }, { instance });
+  await using other = await open({ catalog: join(place.folder, "catalog.ducklake") }, { instance });
   await other.define([view("one"), view("two")]);
   expect((await lake.refresh()).views.map(({ view: name, status }) => [name, status])).toEqual([
     ["one", "unchanged"],
@@ -53,4 +54,13 @@ test("a connection that is given to the caller is not used again", async () => {
   await given.run("COMMIT");
   expect((await given.runAndReadAll("FROM temp.mine")).getRowsJS()).toEqual([[1]]);
   given.closeSync();
+});
+
+test("an instance that has another lake attached is not taken for that of this one", async () => {
+  await using place = await rested();
+  const instance = (place.lake as unknown as { engine: { instance: never } }).engine.instance;
+  for (const catalog of [join(place.folder, "other.ducklake"), `sqlite:${join(place.folder, "other.sqlite")}`]) {
+    await expect(open({ catalog }, { instance })).rejects.toMatchObject({ code: "lake_name_taken" });
+  }
+  expect(await place.rows("SELECT n FROM one")).toEqual([[1n]]);
 });
