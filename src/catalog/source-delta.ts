@@ -5,8 +5,9 @@ import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { DeltaMethod, Reason } from "../types.js";
 import { consolidatedSelect, exactColumns, exactlyConsolidated, WEIGHT } from "./consolidate.js";
+import { rowChange } from "./row-change.js";
 import { countsAt, type TableName, tableAtVersion } from "./tables.js";
-import { type Part, touchedParts } from "./touched-files.js";
+import { type Part, readTouched } from "./touched-files.js";
 
 export interface SourceDeltaRequest {
   readonly table: TableName;
@@ -30,14 +31,12 @@ export interface SourceDelta {
   readonly rows: bigint;
   readonly method: DeltaMethod;
   readonly reason: Reason | null;
-  /** Rows of the table at the end of the window. */
-  readonly sourceRows: bigint;
 }
 
 /**
  * Fills a temporary table with a source's consolidated delta. The touched files, or the feed, are taken where the
- * metadata guards allow it; what they give is believed only if its weights sum up to the difference of the table's row
- * counts, else the next way takes its place: the feed, and then the difference of two reads.
+ * metadata guards allow it; what they give is believed only if its weights sum up to the change of the table's row
+ * count, else the next way takes its place: the feed, and then the difference of two reads.
  * @throws LakeError `delta_not_conserved` where even that does not add up, which no sound lake can give.
  */
 export async function loadSourceDelta(
@@ -45,15 +44,15 @@ export async function loadSourceDelta(
   engine: Engine,
   request: SourceDeltaRequest,
 ): Promise<SourceDelta> {
-  const { before, after } = await countsAt(session, request.table, request.from, request.to);
   if (request.method === "files") {
-    const rows = await fillFromFiles(session, engine, request, after - before);
-    if (rows !== null) return { rows, method: "files", reason: null, sourceRows: after };
+    const rows = await fillFromFiles(session, engine, request);
+    if (rows !== null) return { rows, method: "files", reason: null };
   }
+  const { before, after } = await countsAt(session, request.table, request.from, request.to);
   let { reason } = request;
   if (request.method !== "difference") {
     const total = await fill(session, request, feed(request));
-    if (total === after - before) return result(session, request, "feed", reason, after);
+    if (total === after - before) return result(session, request, "feed", reason);
     reason = {
       code: "feed_not_conserved",
       text: `the change feed's weights sum to ${total}, but the table went from ${before} to ${after} rows`,
@@ -70,22 +69,19 @@ export async function loadSourceDelta(
       },
     );
   }
-  return result(session, request, "difference", reason, after);
+  return result(session, request, "difference", reason);
 }
 
 /**
  * Fills the target from the files that the window touched, and gives its number of rows. Each part must give as many
  * rows as the catalog says, and all together the change of the table's row count; null where it is otherwise.
  */
-async function fillFromFiles(
-  session: Session,
-  engine: Engine,
-  request: SourceDeltaRequest,
-  change: bigint,
-): Promise<bigint | null> {
+async function fillFromFiles(session: Session, engine: Engine, request: SourceDeltaRequest): Promise<bigint | null> {
   const { columns, shape, target } = request;
-  const parts = await touchedParts(session, engine, request);
-  if (parts === null) return null;
+  const touched = await readTouched(session, engine, request);
+  if (touched === null) return null;
+  const { parts } = touched;
+  const change = await rowChange(session, engine, request, touched);
   const raw = quotePath(["temp", `${target}_raw`]);
   await session.run(`CREATE OR REPLACE TEMP TABLE ${raw} AS ${partsSelect(request, parts)}`);
   const counts = await session.rows<{ part: number; rows: bigint }>(
@@ -132,15 +128,13 @@ export async function loadDifference(
   columns: readonly string[],
   after: string,
   before: string,
-): Promise<{ rows: bigint; sourceRows: bigint }> {
+): Promise<{ rows: bigint }> {
   const list = columns.map((column) => `${quoteIdentifier(column)}, `).join("");
   const weight = quoteIdentifier(WEIGHT);
   const rows = `SELECT ${list}1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}-1 FROM (${before})`;
   const exact = await exactColumns(session, columns, rows);
   await createFromRows(session, target, rows, (from) => consolidatedSelect(columns, from, { exact }));
-  return session.row(
-    `SELECT (SELECT count(*) FROM ${quotePath(["temp", target])}) AS rows, (SELECT count(*) FROM (${after})) AS "sourceRows"`,
-  );
+  return session.row(`SELECT count(*) AS rows FROM ${quotePath(["temp", target])}`);
 }
 
 async function result(
@@ -148,10 +142,9 @@ async function result(
   request: SourceDeltaRequest,
   method: DeltaMethod,
   reason: Reason | null,
-  sourceRows: bigint,
 ): Promise<SourceDelta> {
   const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(request.target)}`);
-  return { rows: row.n, method, reason, sourceRows };
+  return { rows: row.n, method, reason };
 }
 
 /** Fills the target and gives the sum of the weights before any row was shaped or left out. */

@@ -1,13 +1,14 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { countsAt, type TableName } from "./tables.js";
+import { readInlined, withInlinedDeletes } from "./inlined.js";
 
 /** A table and the window that is asked about. */
 export interface SizeRequest {
-  readonly table: TableName;
   readonly tableId: bigint;
   readonly from: bigint;
   readonly to: bigint;
+  /** True where the catalog itself may keep inserts or deletes of the window. */
+  readonly inlined: boolean;
 }
 
 export interface TableSize {
@@ -16,10 +17,18 @@ export interface TableSize {
   readonly changed: number;
 }
 
+/** Rows in data files, without those that delete files take away: at the ends of a window, and that came within it. */
+interface FileRows {
+  readonly present: bigint;
+  readonly before: bigint;
+  readonly after: bigint;
+  readonly inserted: bigint;
+}
+
 /**
- * How large tables and their changes are, without reading rows: from the row counts at both ends of the windows and the
- * catalog's list of the files that came between. Estimates: updates that are still inlined in the catalog, or whose
- * files were merged since, are not counted, and tables with an empty window have the rows that they have now.
+ * How large tables and their changes are, from the catalog's numbers alone: no file is opened. Estimates: rows whose files
+ * were merged since are not counted as changed, deletes that were flushed since count as older ones, and tables with an
+ * empty window have the rows that were ever written to them.
  */
 export async function tableSizes(
   session: Session,
@@ -27,25 +36,59 @@ export async function tableSizes(
   requests: readonly SizeRequest[],
 ): Promise<TableSize[]> {
   if (requests.length === 0) return [];
-  const windows = requests.map(({ tableId, from, to }, index) => `(${index}, ${tableId}, ${from}, ${to})`);
-  const rows = await session.rows<{ inserted: bigint; present: bigint }>(`
-    SELECT CAST(coalesce(sum(d.record_count), 0) AS BIGINT) AS inserted, CAST(coalesce(any_value(s.record_count), 0) AS BIGINT) AS present
-    FROM (VALUES ${windows.join(", ")}) AS wanted(position, id, since, upto)
-    LEFT JOIN ${engine.metadataTable("ducklake_table_stats")} s ON s.table_id = id
-    LEFT JOIN ${engine.metadataTable("ducklake_data_file")} d ON d.table_id = id AND d.begin_snapshot > since AND d.begin_snapshot <= upto
-    GROUP BY position ORDER BY position`);
+  const rows = await fileRows(session, engine, requests);
   const sizes: TableSize[] = [];
-  for (const [index, { table, from, to }] of requests.entries()) {
+  for (const [index, request] of requests.entries()) {
     const row = rows[index];
     if (row === undefined) throw new TypeError("one row for each table");
-    if (from === to) {
+    if (request.from === request.to) {
       sizes.push({ rows: Number(row.present), changed: 0 });
       continue;
     }
-    const counts = await countsAt(session, table, from, to);
-    const [before, after] = [Number(counts.before), Number(counts.after)];
+    const inlined = request.inlined ? await inlinedChange(session, engine, request) : { came: 0, went: 0 };
+    const [before, after] = [Number(row.before), Number(row.after)];
     const inserted = Math.max(Number(row.inserted), after - before);
-    sizes.push({ rows: after, changed: inserted + Math.max(before + inserted - after, 0) });
+    const deleted = Math.max(before + inserted - after, 0);
+    sizes.push({ rows: after + inlined.came, changed: inserted + deleted + inlined.came + inlined.went });
   }
   return sizes;
+}
+
+function fileRows(session: Session, engine: Engine, requests: readonly SizeRequest[]): Promise<FileRows[]> {
+  const windows = requests.map(({ tableId, from, to }, index) => `(${index}, ${tableId}, ${from}, ${to})`);
+  const liveAt = (version: string): string =>
+    `CAST(begin_snapshot <= ${version} AND (end_snapshot IS NULL OR end_snapshot > ${version}) AS BIGINT)`;
+  const number = (sum: string): string => `CAST(coalesce(${sum}, 0) AS BIGINT)`;
+  return session.rows<FileRows>(`
+    WITH wanted(position, id, since, upto) AS (VALUES ${windows.join(", ")}),
+    files AS (
+      SELECT position, sum(record_count * ${liveAt("since")}) AS before, sum(record_count * ${liveAt("upto")}) AS after,
+             sum(record_count) FILTER (WHERE begin_snapshot > since AND begin_snapshot <= upto) AS inserted
+      FROM wanted JOIN ${engine.metadataTable("ducklake_data_file")} ON table_id = id WHERE since <> upto GROUP BY position
+    ), deletes AS (
+      SELECT position, sum(delete_count * ${liveAt("since")}) AS before, sum(delete_count * ${liveAt("upto")}) AS after
+      FROM wanted JOIN ${engine.metadataTable("ducklake_delete_file")} ON table_id = id WHERE since <> upto GROUP BY position
+    )
+    SELECT ${number("s.record_count")} AS present, ${number("files.inserted")} AS inserted,
+           ${number("files.before")} - ${number("deletes.before")} AS before, ${number("files.after")} - ${number("deletes.after")} AS after
+    FROM wanted LEFT JOIN ${engine.metadataTable("ducklake_table_stats")} s ON s.table_id = id
+    LEFT JOIN files USING (position) LEFT JOIN deletes USING (position) ORDER BY position`);
+}
+
+async function inlinedChange(
+  session: Session,
+  engine: Engine,
+  request: SizeRequest,
+): Promise<{ came: number; went: number }> {
+  const tables = await readInlined(session, engine, request);
+  const { from, to, tableId } = request;
+  const deleted = await withInlinedDeletes(engine, tableId, async (deletes) => {
+    if (deletes === null) return 0n;
+    const { n } = await session.row<{ n: bigint }>(
+      `SELECT count(*) AS n FROM ${deletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}`,
+    );
+    return n;
+  });
+  const sum = (rows: readonly bigint[]): number => Number(rows.reduce((total, count) => total + count, 0n));
+  return { came: sum(tables.map(({ came }) => came)), went: sum([deleted, ...tables.map(({ went }) => went)]) };
 }

@@ -13,16 +13,7 @@ export function tableAtVersion(table: TableName, version: bigint): string {
   return `${quotePath([LAKE_NAME, table.schema, table.table])} AT (VERSION => ${version})`;
 }
 
-/** Number of rows of a table at a snapshot. */
-export function countAt(session: Session, table: TableName, version: bigint): Promise<bigint> {
-  const from = tableAtVersion(table, version);
-  return session.remember(`count of ${from}`, async () => {
-    const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM ${from}`);
-    return row.n;
-  });
-}
-
-/** Number of rows of a table at both ends of a window. */
+/** Number of rows of a table at both ends of a window; DuckLake opens all its files to tell. */
 export function countsAt(
   session: Session,
   table: TableName,
@@ -45,11 +36,13 @@ export interface TableVersion {
 }
 
 /** A column's identity: one that is dropped and added again has another id. */
-interface ColumnVersion {
+export interface ColumnVersion {
   readonly name: string;
   readonly id: bigint;
   /** DuckLake's name for the type, fields of nested types included. */
   readonly type: string;
+  /** The snapshot since which the catalog has had the column just so. */
+  readonly since: bigint;
 }
 
 /** The table of that name at a snapshot; undefined where there was none. Names compare without case. */
@@ -89,6 +82,7 @@ interface FormRow {
   readonly parent: bigint | null;
   readonly column: string;
   readonly type: string;
+  readonly since: bigint;
 }
 
 /** The table of that name at each of the snapshots that has one. */
@@ -102,7 +96,7 @@ async function readForms(
     `${alias}.begin_snapshot <= version AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > version)`;
   const rows = await session.rows<FormRow>(`
     SELECT CAST(version AS BIGINT) AS version, s.schema_name AS schema, t.table_name AS table, t.table_id AS id, t.table_uuid::VARCHAR AS uuid,
-           c.column_id AS column_id, c.parent_column AS parent, c.column_name AS column, c.column_type AS type
+           c.column_id AS column_id, c.parent_column AS parent, c.column_name AS column, c.column_type AS type, c.begin_snapshot AS since
     FROM (VALUES ${snapshots.map((snapshot) => `(${snapshot})`).join(", ")}) AS wanted(version)
     JOIN ${engine.metadataTable("ducklake_table")} t
       ON lower(t.table_name) = lower(${quoteLiteral(name.table)}) AND ${at("t")}
@@ -130,7 +124,8 @@ function formOf(rows: readonly FormRow[]): TableVersion | undefined {
     .filter((row) => row.parent === null)
     .map((row) => {
       const fields = nested(row.column_id);
-      return { name: row.column, id: row.column_id, type: fields === "" ? row.type : `${row.type}(${fields})` };
+      const type = fields === "" ? row.type : `${row.type}(${fields})`;
+      return { name: row.column, id: row.column_id, type, since: row.since };
     });
   return { schema: first.schema, table: first.table, id: first.id, uuid: first.uuid, columns };
 }

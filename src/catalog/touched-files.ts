@@ -1,8 +1,9 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { IvmError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
-import { type TableName, tableAtVersion } from "./tables.js";
+import { DirectRead } from "./direct-read.js";
+import { type InlinedRows, readInlined, withInlinedDeletes } from "./inlined.js";
+import { type TableName, tableAtEnds, tableAtVersion } from "./tables.js";
 
 export interface FilesRequest {
   readonly table: TableName;
@@ -24,6 +25,17 @@ export interface Part {
   readonly expected: bigint | null;
 }
 
+/** What a window touched of a table. */
+export interface Touched {
+  readonly parts: readonly Part[];
+  /** Files of which the catalog's numbers do not say how many rows they had at each end of the window. */
+  readonly unclear: readonly { readonly id: bigint; readonly path: string }[];
+  /** By how many rows the catalog's own tables of rows grew within the window. */
+  readonly grown: bigint;
+  /** The catalog's own table of deletes; null where it has none of the window. */
+  readonly inlinedDeletes: string | null;
+}
+
 /** Beyond these, finding rows by position costs more than reading the files. */
 const MOST_FILES = 64;
 const MOST_POSITIONS = 20_000;
@@ -36,6 +48,8 @@ interface TouchedFile {
   readonly end: bigint | null;
   /** The newest snapshot that a row of the file came with, where that is not the file's own. */
   readonly newest: bigint | null;
+  /** True where the file's columns are found by a mapping of names. */
+  readonly mapped: boolean;
   readonly deletes: readonly { readonly path: string; readonly begin: bigint; readonly partial: boolean }[];
 }
 
@@ -48,26 +62,14 @@ interface DeletedRows {
 
 /**
  * The rows that a window can have changed, found by the catalog's list of files and of deleted positions: rows of files
- * that came, at the end of the window, and rows of files that went and those deleted from others, at its beginning. All
- * rows are read by DuckLake itself at the two ends of the window, so that what they give is right by its own account;
- * the catalog only says where to look. Null where that is no use: too much was touched, or the catalog holds what this
+ * that came, at the end of the window, and rows of files that went and those deleted from others, at its beginning. Files
+ * whose columns are the table's are read by themselves; all other rows are read by DuckLake at the two ends of the window.
+ * Null where that is no use: too much was touched, or the catalog holds what this
  * does not know.
  */
-export async function touchedParts(
-  session: Session,
-  engine: Engine,
-  request: FilesRequest,
-): Promise<readonly Part[] | null> {
-  // The catalog makes its table of deletes when there is one to keep; until then only rows that it keeps itself went.
-  const inlinedDeletes = engine.metadataTable(`ducklake_inlined_delete_${request.tableId}`);
-  for (const table of request.inlined ? [inlinedDeletes, null] : [null]) {
-    try {
-      return await readParts(session, engine, request, table);
-    } catch (error) {
-      if (!(error instanceof IvmError) || !/^(Catalog|Binder) Error/.test(error.message)) throw error;
-    }
-  }
-  return null;
+export async function readTouched(session: Session, engine: Engine, request: FilesRequest): Promise<Touched | null> {
+  if (!request.inlined) return readParts(session, engine, request, null);
+  return withInlinedDeletes(engine, request.tableId, (table) => readParts(session, engine, request, table));
 }
 
 /** @param inlinedDeletes the catalog's table of deletes: the data file, the row's position in it, and the snapshot. */
@@ -76,13 +78,35 @@ async function readParts(
   engine: Engine,
   request: FilesRequest,
   inlinedDeletes: string | null,
-): Promise<readonly Part[] | null> {
+): Promise<Touched | null> {
   const files = await touchedFiles(session, engine, request, inlinedDeletes);
   if (files === null || files.length > MOST_FILES) return null;
   const deleted = await deletedRows(session, request, files, inlinedDeletes);
   if ([...deleted.values()].reduce((sum, { inside }) => sum + inside, 0n) > MOST_POSITIONS) return null;
-  const inCatalog = request.inlined ? await catalogParts(session, engine, request) : [];
-  return [...fileParts(request, files, deleted), ...inCatalog];
+  const form = await tableAtEnds(session, engine, request.table, request.from, request.to);
+  const direct = DirectRead.of(form.after?.columns ?? [], request.columns);
+  const inCatalog = request.inlined ? await readInlined(session, engine, request) : [];
+  return {
+    parts: [...fileParts(request, direct, files, deleted), ...inCatalog.flatMap((rows) => inlinedParts(request, rows))],
+    unclear: files.filter(isPartial),
+    grown: inCatalog.reduce((sum, { before, after }) => sum + after - before, 0n),
+    inlinedDeletes,
+  };
+}
+
+/** True where rows of one file came, or went, with several snapshots. */
+function isPartial({ newest, deletes }: TouchedFile): boolean {
+  return newest !== null || deletes.some(({ partial }) => partial);
+}
+
+/** True for a data file of the catalog whose rows, all or some, came or went within the window. */
+export function touchedFile(from: bigint, to: bigint): string {
+  return `begin_snapshot <= ${to} AND (begin_snapshot > ${from} OR (end_snapshot > ${from} AND end_snapshot <= ${to}) OR partial_max > ${from})`;
+}
+
+/** True for a delete file of the catalog with deletes of the window. */
+export function touchedDeletes(from: bigint, to: bigint): string {
+  return `begin_snapshot <= ${to} AND greatest(begin_snapshot, partial_max) > ${from}`;
 }
 
 /** The data files that the window added to, took from, or ended. */
@@ -104,6 +128,7 @@ async function touchedFiles(
     begin: bigint;
     end: bigint | null;
     newest: bigint | null;
+    mapped: boolean;
     known: boolean;
     deletes: string | null;
     deletes_begin: bigint | null;
@@ -111,14 +136,13 @@ async function touchedFiles(
   }>(`
     WITH touched AS (
       SELECT data_file_id FROM ${data}
-      WHERE table_id = ${tableId} AND begin_snapshot <= ${to}
-        AND (begin_snapshot > ${from} OR (end_snapshot > ${from} AND end_snapshot <= ${to}) OR partial_max > ${from})
+      WHERE table_id = ${tableId} AND ${touchedFile(from, to)}
       UNION SELECT data_file_id FROM ${deletes}
-      WHERE table_id = ${tableId} AND begin_snapshot <= ${to} AND greatest(begin_snapshot, partial_max) > ${from}
+      WHERE table_id = ${tableId} AND ${touchedDeletes(from, to)}
       ${inlinedDeletes === null ? "" : `UNION SELECT file_id FROM ${inlinedDeletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}`}
     )
     SELECT f.data_file_id AS id, ${path("f")} AS path, f.record_count AS rows, f.begin_snapshot AS begin, f.end_snapshot AS end,
-           f.partial_max AS newest,
+           f.partial_max AS newest, f.mapping_id IS NOT NULL AS mapped,
            f.encryption_key IS NULL AND coalesce(f.file_format = 'parquet', false) AND coalesce(d.format = 'parquet', true) AS known,
            CASE WHEN d.data_file_id IS NOT NULL THEN ${path("d")} END AS deletes, d.begin_snapshot AS deletes_begin,
            d.partial_max IS NOT NULL AS partial
@@ -174,75 +198,88 @@ async function deletedRows(
 
 function fileParts(
   request: FilesRequest,
+  direct: DirectRead | null,
   files: readonly TouchedFile[],
   deleted: ReadonlyMap<bigint, DeletedRows>,
 ): Part[] {
   const { from, to } = request;
-  const came: TouchedFile[] = [];
-  const went: TouchedFile[] = [];
-  const mixed: TouchedFile[] = [];
+  const whole: Record<"came" | "went" | "thinned" | "mixed", TouchedFile[]> = {
+    came: [],
+    went: [],
+    thinned: [],
+    mixed: [],
+  };
   const parts: Part[] = [];
   for (const file of files) {
     const [isNew, isGone] = [file.begin > from, file.end !== null && file.end <= to];
+    const { before, inside, positions } = deleted.get(file.id) ?? { before: 0n, inside: 0n, positions: "" };
     // A merged file has rows of several snapshots, so that both versions of the table may see some of them.
-    if (file.newest !== null && file.newest > from) mixed.push(file);
-    else if (isNew && !isGone) came.push(file);
-    else if (!isNew && isGone) went.push(file);
-    else if (!isNew) {
-      const rows = deleted.get(file.id);
-      if (rows === undefined || rows.inside === 0n) continue;
-      const where = `${isFile([file])} AND file_row_number IN (${rows.positions})`;
-      parts.push(part(request, -1, where, rows.inside));
+    if (file.newest !== null && file.newest > from) whole.mixed.push(file);
+    else if (isNew && isGone) continue;
+    else if (isNew && inside > 0n) {
+      const without = `file_row_number NOT IN (${positions})`;
+      parts.push({
+        sign: 1,
+        select: selectOf(request, direct, 1, [file], without),
+        expected: file.rows - before - inside,
+      });
+    } else if (isNew) whole.came.push(file);
+    else if (isGone) (before > 0n ? whole.thinned : whole.went).push(file);
+    else if (inside > 0n) {
+      const only = `file_row_number IN (${positions})`;
+      parts.push({ sign: -1, select: selectOf(request, direct, -1, [file], only), expected: inside });
     }
   }
-  const rowsOf = (list: readonly TouchedFile[], count: (file: TouchedFile) => bigint): bigint =>
-    list.reduce((sum, file) => sum + count(file), 0n);
-  if (came.length > 0) {
-    const expected = rowsOf(
-      came,
-      (file) => file.rows - (deleted.get(file.id)?.before ?? 0n) - (deleted.get(file.id)?.inside ?? 0n),
+  const readable = (file: TouchedFile): boolean => direct?.reads(file) === true;
+  const add = (list: readonly TouchedFile[], sign: 1 | -1, reader: DirectRead | null, counts = true): void => {
+    if (list.length === 0) return;
+    const rows = list.reduce((sum, file) => sum + file.rows - (deleted.get(file.id)?.before ?? 0n), 0n);
+    parts.push({ sign, select: selectOf(request, reader, sign, list), expected: counts ? rows : null });
+  };
+  for (const [list, sign] of [
+    [whole.came, 1],
+    [whole.went, -1],
+  ] as const) {
+    add(list.filter(readable), sign, direct);
+    add(
+      list.filter((file) => !readable(file)),
+      sign,
+      null,
     );
-    parts.push(part(request, 1, isFile(came), expected));
   }
-  if (went.length > 0) {
-    const expected = rowsOf(went, (file) => file.rows - (deleted.get(file.id)?.before ?? 0n));
-    parts.push(part(request, -1, isFile(went), expected));
-  }
-  if (mixed.length > 0) {
-    parts.push(part(request, 1, isFile(mixed), null), part(request, -1, isFile(mixed), null));
-  }
+  // Which rows these had lost before, only DuckLake's own read says.
+  add(whole.thinned, -1, null);
+  add(whole.mixed, 1, null, false);
+  add(whole.mixed, -1, null, false);
   return parts;
 }
 
-/** Rows that the catalog itself holds; where any came or went, both versions are read. */
-async function catalogParts(session: Session, engine: Engine, request: FilesRequest): Promise<Part[]> {
-  const { tableId, from, to } = request;
-  const tables = await session.rows<{ name: string }>(
-    `SELECT table_name AS name FROM ${engine.metadataTable("ducklake_inlined_data_tables")} WHERE table_id = ${tableId}`,
-  );
-  const parts: Part[] = [];
-  for (const { name } of tables) {
-    const seenAt = (version: bigint): string =>
-      `count(*) FILTER (WHERE begin_snapshot <= ${version} AND (end_snapshot IS NULL OR end_snapshot > ${version}))`;
-    const inside = (column: string): string => `(${column} > ${from} AND ${column} <= ${to})`;
-    const { changed, after, before } = await session.row<{ changed: bigint; after: bigint; before: bigint }>(
-      `SELECT count(*) FILTER (WHERE ${inside("begin_snapshot")} OR ${inside("end_snapshot")}) AS changed,
-              ${seenAt(to)} AS after, ${seenAt(from)} AS before FROM ${engine.metadataTable(name)}`,
-    );
-    if (changed === 0n) continue;
-    const where = `filename = ${quoteLiteral(name)}`;
-    parts.push(part(request, 1, where, after), part(request, -1, where, before));
-  }
-  return parts;
+/** Both versions are read: they are few rows. */
+function inlinedParts(request: FilesRequest, { name, before, after }: InlinedRows): Part[] {
+  const where = `filename = ${quoteLiteral(name)}`;
+  return [
+    { sign: 1, select: versionSelect(request, 1, where), expected: after },
+    { sign: -1, select: versionSelect(request, -1, where), expected: before },
+  ];
 }
 
-function isFile(files: readonly TouchedFile[]): string {
-  const paths = files.map(({ path }) => quoteLiteral(path));
-  return paths.length === 1 ? `filename = ${paths[0]}` : `filename IN (${paths.join(", ")})`;
+/**
+ * The rows of files that have them at the window's end, or at its beginning where the sign says so.
+ * @param direct reads the files by themselves, all rows of which but those that `where` leaves out are there at that time.
+ */
+function selectOf(
+  request: FilesRequest,
+  direct: DirectRead | null,
+  sign: 1 | -1,
+  files: readonly TouchedFile[],
+  where?: string,
+): string {
+  if (direct !== null && files.every((file) => direct.reads(file))) return direct.select(files, where);
+  const paths = files.map(({ path }) => quoteLiteral(path)).join(", ");
+  return versionSelect(request, sign, `filename IN (${paths})${where === undefined ? "" : ` AND ${where}`}`);
 }
 
-function part({ table, columns, from, to }: FilesRequest, sign: 1 | -1, where: string, expected: bigint | null): Part {
+function versionSelect({ table, columns, from, to }: FilesRequest, sign: 1 | -1, where: string): string {
   const list = columns.length === 0 ? "NULL" : columns.map(quoteIdentifier).join(", ");
-  const select = `SELECT ${list} FROM ${tableAtVersion(table, sign === 1 ? to : from)} WHERE ${where}`;
-  return { sign, select, expected };
+  return `SELECT ${list} FROM ${tableAtVersion(table, sign === 1 ? to : from)} WHERE ${where}`;
 }

@@ -1,8 +1,9 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import type { Reason } from "../types.js";
-import { type ChangeHistory, DATA_KEYS, DELETE_KEYS } from "./snapshots.js";
-import { countsAt, type TableName, type TableVersion, tableAtEnds } from "./tables.js";
+import { type ChangeHistory, DATA_KEYS } from "./snapshots.js";
+import { type TableName, type TableVersion, tableAtEnds } from "./tables.js";
+import { touchedDeletes, touchedFile } from "./touched-files.js";
 
 export interface WindowRequest {
   readonly table: TableName;
@@ -75,12 +76,11 @@ export async function inspectWindow(
       `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`,
     );
   }
-  // Where rows could only go, as many rows as before are the same rows: a flush of inlined deletes looks like this.
-  const onlyDeletes = named.every((key) => DELETE_KEYS.has(key) || !(DATA_KEYS.has(key) || key.startsWith("tables_")));
-  if (onlyDeletes && !changes.incomplete) {
-    const { before: then, after: now } = await countsAt(session, request.table, from, to);
-    if (then === now) return { kind: "unchanged" };
-  }
+  // A flush of inlined deletes is told as deletes, and its delete file has the snapshots that the rows went with.
+  const onlyDeletes = named.every(
+    (key) => key === "tables_deleted_from" || !(DATA_KEYS.has(key) || key.startsWith("tables_")),
+  );
+  if (onlyDeletes && !facts.touched && !changes.incomplete) return { kind: "unchanged" };
   if (changes.incomplete) {
     return difference(
       "snapshots_expired",
@@ -153,6 +153,8 @@ interface WindowFacts {
   readonly damaged: boolean;
   /** Two deletes of one transaction together emptied a file: the feed lists the first of them twice. */
   readonly emptied: boolean;
+  /** A data file came or went within the window, or rows of one did that are not inlined deletes still. */
+  readonly touched: boolean;
 }
 
 async function windowFacts(session: Session, engine: Engine, request: WindowRequest): Promise<WindowFacts> {
@@ -175,5 +177,7 @@ async function windowFacts(session: Session, engine: Engine, request: WindowRequ
     EXISTS (
       SELECT 1 FROM ${files} f JOIN ${deletes} d USING (data_file_id)
       WHERE f.table_id = ${tableId} AND f.end_snapshot > ${from} AND f.end_snapshot <= ${to} AND d.begin_snapshot = f.end_snapshot
-    ) AS emptied`);
+    ) AS emptied,
+    EXISTS (SELECT 1 FROM ${files} WHERE table_id = ${tableId} AND ${touchedFile(from, to)})
+    OR EXISTS (SELECT 1 FROM ${deletes} WHERE table_id = ${tableId} AND ${touchedDeletes(from, to)}) AS touched`);
 }

@@ -37,9 +37,11 @@ export async function estimateCosts(run: RunContext, planned: PlannedView): Prom
   const inLake = await tableSizes(
     run.session,
     run.engine,
-    planned.sources.map(({ table, identity, from, to, state, logged }) => {
-      const window = state.kind === "changed" && from !== null && logged === null;
-      return { table, tableId: identity.id, from: window ? from : to, to };
+    planned.sources.map(({ identity, from, to, state, logged }) => {
+      if (state.kind !== "changed" || from === null || logged !== null) {
+        return { tableId: identity.id, from: to, to, inlined: false };
+      }
+      return { tableId: identity.id, from, to, inlined: state.inlined };
     }),
   );
   // Of a window whose beginning was expired only the source's log knows the size.

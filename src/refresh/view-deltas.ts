@@ -1,6 +1,6 @@
 import { WEIGHT } from "../catalog/consolidate.js";
 import { loadDifference, type SourceDelta } from "../catalog/source-delta.js";
-import { countAt, tableAtVersion } from "../catalog/tables.js";
+import { tableAtVersion } from "../catalog/tables.js";
 import { loadLoggedDelta } from "../log/read.js";
 import { isLimited } from "../view/layout.js";
 import { visibleDelta, visibleSelect } from "../view/visible.js";
@@ -87,7 +87,7 @@ export class ViewDeltas {
   }
 
   private async loadLogged(
-    { table, to, state }: PlannedSource,
+    { state }: PlannedSource,
     logged: NonNullable<PlannedSource["logged"]>,
     used: readonly string[],
     target: string,
@@ -96,6 +96,6 @@ export class ViewDeltas {
     if (logs === undefined) throw new TypeError("a window of a log needs the log");
     const rows = await loadLoggedDelta(session, logs.store, logged.state.schema, logged.read, used, target, WEIGHT);
     const reason = state.kind === "changed" ? state.reason : null;
-    return { rows, method: "log", reason, sourceRows: await countAt(session, table, to) };
+    return { rows, method: "log", reason };
   }
 }

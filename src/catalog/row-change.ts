@@ -1,0 +1,39 @@
+import type { Engine } from "../engine/lake.js";
+import type { Session } from "../engine/session.js";
+import { quoteLiteral } from "../sql/quote.js";
+import { tableAtVersion } from "./tables.js";
+import type { FilesRequest, Touched } from "./touched-files.js";
+
+/**
+ * By how many rows a table grew within a window. The catalog's numbers of rows and of deletes say it for all files but
+ * those whose rows came or went with several snapshots, which DuckLake counts. It does not go by the list of touched
+ * files: one that is missing there shows.
+ */
+export async function rowChange(
+  session: Session,
+  engine: Engine,
+  request: FilesRequest,
+  { unclear, grown, inlinedDeletes }: Omit<Touched, "parts">,
+): Promise<bigint> {
+  const { tableId, from, to } = request;
+  const liveAt = (version: bigint): string =>
+    `CAST(begin_snapshot <= ${version} AND (end_snapshot IS NULL OR end_snapshot > ${version}) AS BIGINT)`;
+  const others = (file: string): string =>
+    unclear.length === 0 ? "" : ` AND ${file} NOT IN (${unclear.map(({ id }) => id).join(", ")})`;
+  const sum = (table: string, rows: string): string =>
+    `coalesce((SELECT sum(${rows} * (${liveAt(to)} - ${liveAt(from)})) FROM ${engine.metadataTable(table)}
+               WHERE table_id = ${tableId} AND begin_snapshot <= ${to} AND (end_snapshot IS NULL OR end_snapshot > ${from})${others("data_file_id")}), 0)`;
+  const inlined =
+    inlinedDeletes === null
+      ? "0"
+      : `(SELECT count(*) FROM ${inlinedDeletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}${others("file_id")})`;
+  const { change } = await session.row<{ change: bigint }>(
+    `SELECT CAST(${sum("ducklake_data_file", "record_count")} - ${sum("ducklake_delete_file", "delete_count")} - ${inlined} AS BIGINT) AS change`,
+  );
+  if (unclear.length === 0) return change + grown;
+  const paths = unclear.map(({ path }) => quoteLiteral(path)).join(", ");
+  const count = (version: bigint): string =>
+    `(SELECT count(*) FROM ${tableAtVersion(request.table, version)} WHERE filename IN (${paths}))`;
+  const counted = await session.row<{ change: bigint }>(`SELECT ${count(to)} - ${count(from)} AS change`);
+  return change + grown + counted.change;
+}
