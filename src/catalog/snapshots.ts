@@ -153,6 +153,9 @@ interface SnapshotChanges {
   viewsChanged: boolean;
 }
 
+/** Change keys that only take rows away. A flush of inlined deletes, which changes nothing, says the first as well. */
+export const DELETE_KEYS: ReadonlySet<string> = new Set(["tables_deleted_from", "inlined_delete"]);
+
 /** The change history of a lake from some snapshot on, read once for all the windows of a run. */
 export class ChangeHistory {
   private extending: Promise<void> = Promise.resolve();

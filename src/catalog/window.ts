@@ -1,8 +1,8 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import type { Reason } from "../types.js";
-import { type ChangeHistory, DATA_KEYS } from "./snapshots.js";
-import { type TableName, type TableVersion, tableAtEnds } from "./tables.js";
+import { type ChangeHistory, DATA_KEYS, DELETE_KEYS } from "./snapshots.js";
+import { countsAt, type TableName, type TableVersion, tableAtEnds } from "./tables.js";
 import { touchedDeletes, touchedFile } from "./touched-files.js";
 
 export interface WindowRequest {
@@ -76,11 +76,7 @@ export async function inspectWindow(
       `${nameOf(request)} has overlapping delete files, so its old states can't be trusted`,
     );
   }
-  // A flush of inlined deletes is told as deletes, and its delete file has the snapshots that the rows went with.
-  const onlyDeletes = named.every(
-    (key) => key === "tables_deleted_from" || !(DATA_KEYS.has(key) || key.startsWith("tables_")),
-  );
-  if (onlyDeletes && !facts.touched && !changes.incomplete) return { kind: "unchanged" };
+  if (!changes.incomplete && (await onlyMoved(session, request, named, facts))) return { kind: "unchanged" };
   if (changes.incomplete) {
     return difference(
       "snapshots_expired",
@@ -115,6 +111,24 @@ export async function inspectWindow(
     reason: null,
     inlined: named.some((key) => key.startsWith("inlined_")),
   };
+}
+
+/**
+ * True where rows moved from place to place, and none went. A flush of inlined deletes is told as deletes, although its
+ * delete file has the snapshots that the rows went with; and where rows could only go, as many as before are the same.
+ */
+async function onlyMoved(
+  session: Session,
+  { table, from, to }: WindowRequest,
+  named: readonly string[],
+  { touched }: WindowFacts,
+): Promise<boolean> {
+  const told = named.filter((key) => DATA_KEYS.has(key) || key.startsWith("tables_"));
+  if (!touched && told.every((key) => key === "tables_deleted_from")) return true;
+  const maintained = told.length < named.length;
+  if (!maintained || !told.every((key) => DELETE_KEYS.has(key))) return false;
+  const { before, after } = await countsAt(session, table, from, to);
+  return before === after;
 }
 
 function nameOf(request: WindowRequest): string {
