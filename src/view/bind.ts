@@ -19,6 +19,7 @@ import {
 import type { FunctionCatalog } from "../sql/functions.js";
 import { parseSelect, type SqlOrigin, subjectOf } from "../sql/parse.js";
 import { sameName } from "../sql/quote.js";
+import { refuseCollations } from "./collations.js";
 import { sourceName } from "./names.js";
 
 /** A table that a definition reads, found in the lake or among the materialized views. */
@@ -58,13 +59,14 @@ const PURE_TABLE_FUNCTIONS = new Set([
 
 /**
  * Finds every table of a definition. DuckLake's plain views are written out in place; our own views become sources.
- * @throws DefinitionError `table_missing`, `volatile_function`, `reads_outside_lake`.
+ * @throws DefinitionError `table_missing`, `volatile_function`, `reads_outside_lake`, `collation`.
  */
 export async function bindTables(context: BindContext, statement: Ast, origin: SqlOrigin): Promise<BoundQuery> {
   const plainViews = await parsePlainViews(context, statement, origin, new Map(), ["main"]);
   const sources = new Map<string, SourceRef>();
   const binder = new Binder(context, origin, plainViews, sources);
   const bound = stripSchemas(binder.statement(statement, new Set(), ["main"]), binder.expanded);
+  refuseCollations(bound, origin);
   return { statement: bound, sources: [...sources.values()], readsPlainViews: binder.expanded.length > 0 };
 }
 

@@ -89,13 +89,21 @@ const FORMS: readonly Form[] = [
     page: "semi-anti-join.md",
   },
   {
-    form: "scalar subqueries, `EXISTS`, `IN`, `ANY`, `ALL` inside expressions, correlated or not",
+    form: "scalar subqueries, `EXISTS`, `IN`, `ANY`, `ALL` inside expressions of SELECT and WHERE, correlated or not",
     operator: /^(mark|semi|anti|left|inner|full) join$/,
     examples: [
       "SELECT a, (SELECT max(c) FROM u) AS m FROM t",
       "SELECT a, (SELECT sum(c) FROM u WHERE u.a = t.a) AS m FROM t",
       "SELECT a, EXISTS (FROM u WHERE u.a = t.a) AS e FROM t",
       "SELECT a, a > ALL (SELECT c FROM u) AS e FROM t",
+    ],
+    page: "subqueries.md",
+  },
+  {
+    form: "correlated subqueries in the SELECT list or HAVING above a `GROUP BY`; subqueries in the `ON` of an outer join",
+    examples: [
+      "SELECT a, (SELECT count(*) FROM u WHERE u.a = t.a) AS n FROM t GROUP BY a",
+      "SELECT t.b, u.c FROM t LEFT JOIN u ON u.a = t.a AND u.c = (SELECT max(c) FROM u)",
     ],
     page: "subqueries.md",
   },
@@ -250,6 +258,12 @@ const FORMS: readonly Form[] = [
     examples: ["SELECT random() AS x FROM t", "SELECT a FROM t USING SAMPLE 3"],
     refused: true,
     page: "volatile.md",
+  },
+  {
+    form: "`COLLATE` in outputs, keys, orders and extremes",
+    examples: ["SELECT s COLLATE NOCASE AS s FROM t", "SELECT count(*) AS n FROM t GROUP BY s COLLATE NOCASE"],
+    refused: true,
+    page: "collation.md",
   },
 ];
 

@@ -303,6 +303,34 @@ describe("what has no single answer, or none that snapshots tell of", () => {
     expect(error.hint).toBeTruthy();
   });
 
+  test.each([
+    ["in an output", "SELECT name COLLATE NOCASE AS n FROM items"],
+    ["in a group", "SELECT count(*) AS n FROM items GROUP BY name COLLATE NOCASE"],
+    ["in an extreme", "SELECT max(name COLLATE DE) AS n FROM items"],
+    ["in a subquery's output", "SELECT id FROM items WHERE name IN (SELECT name COLLATE NOCASE FROM items)"],
+    ["in a window", "SELECT row_number() OVER (PARTITION BY name COLLATE NOCASE ORDER BY id) AS n FROM items"],
+    ["in an order", "SELECT id FROM items ORDER BY name COLLATE NOCASE LIMIT 3"],
+    [
+      "in a common table expression",
+      "WITH c AS (SELECT name COLLATE NOACCENT AS n FROM items) SELECT DISTINCT n FROM c",
+    ],
+  ])("a collation is refused %s", async (_, sql) => {
+    const error = await failure(sql);
+    expect(error.code).toBe("collation");
+    expect(error.message).toMatch(/COLLATE (NOCASE|DE|NOACCENT)/i);
+    expect(error.hint).toContain("lower(");
+  });
+
+  test.each([
+    "SELECT id FROM items WHERE name COLLATE NOCASE = 'x'",
+    "SELECT id, CASE WHEN name COLLATE NOCASE BETWEEN 'a' AND 'f' THEN 1 END AS early FROM items",
+    "SELECT id FROM items WHERE name COLLATE NOCASE IN ('x', 'y')",
+    "SELECT id FROM items WHERE name COLLATE NOCASE NOT IN (SELECT name FROM items)",
+    "SELECT name COLLATE NOCASE COLLATE POSIX AS n, name COLLATE C AS c FROM items",
+  ])("a collation within a comparison is not: %s", async (sql) => {
+    expect(await sources(sql)).toEqual(["table main.items"]);
+  });
+
   test("does not include the time, an error on purpose, or columns with such names", async () => {
     const sql = "SELECT now(), current_date, error('x'), random, uuid FROM items AS x(random, uuid)";
     expect(await sources(sql)).toEqual(["table main.items"]);
