@@ -1,6 +1,7 @@
 import {
   type Ast,
   castTo,
+  child,
   children,
   columnRef,
   fingerprint,
@@ -10,6 +11,7 @@ import {
   mapAst,
   optionalChild,
   text,
+  texts,
   walkAst,
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
@@ -53,6 +55,19 @@ export function containsAggregate(functions: FunctionCatalog, ast: Ast): boolean
   return found;
 }
 
+/**
+ * True where a subquery above a GROUP BY that names outer columns may be joined to the rows below it. SQL lets it name
+ * keys only, outside of aggregates, so that its value is one for each group; aggregates of outer columns inside it would
+ * be the groups' own, and what a grouping set leaves out is NULL for it.
+ */
+export function mayDependOnKeys(functions: FunctionCatalog, node: Ast, subquery: Ast): boolean {
+  const sets = node["group_sets"] as readonly unknown[];
+  const isGrouped = sets.length === 1 || node["aggregate_handling"] === "FORCE_AGGREGATES";
+  const isPlain = ["SCALAR", "EXISTS", "NOT_EXISTS"].includes(text(subquery, "subquery_type"));
+  const where = optionalChild(child(child(subquery, "subquery"), "node"), "where_clause");
+  return isGrouped && isPlain && (where === undefined || !containsAggregate(functions, where));
+}
+
 export interface AggregatedSelect {
   readonly relation: Relation;
   readonly selected: Ast[];
@@ -72,13 +87,15 @@ export interface GroupedSelect {
   readonly qualify: Ast | undefined;
   /** Subqueries that are joined above the grouping. */
   readonly scalars: readonly { readonly relation: Relation; readonly value: string }[];
+  /** Columns of the input that depend on nothing but the keys: they are keys themselves where no aggregate takes them. */
+  readonly ofKeys: ReadonlySet<string>;
 }
 
 /** GROUP BY, the aggregate calls of the whole SELECT, and HAVING. */
 export function lowerAggregates(lowering: Lowering, select: GroupedSelect): AggregatedSelect {
-  const { scalars, having, qualify } = select;
+  const { scalars, having, qualify, ofKeys } = select;
   const keys = groupKeys(lowering, select);
-  const grouping = new Grouping(lowering, keys, new Set(scalars.map((scalar) => scalar.value)));
+  const grouping = new Grouping(lowering, keys, new Set(scalars.map((scalar) => scalar.value)), ofKeys);
   const outputs = select.selected.map((ast) => grouping.rewrite(ast));
   const predicate = having === undefined ? undefined : lowering.expression(grouping.rewrite(having));
   const filter = qualify === undefined ? undefined : grouping.rewrite(qualify);
@@ -185,9 +202,11 @@ export class Grouping {
 
   constructor(
     private readonly lowering: Lowering,
-    private readonly keys: readonly GroupKey[],
+    /** Columns that depend on them are added as they are met. */
+    private readonly keys: GroupKey[],
     /** Columns that are joined above the grouping, so need not be grouped. */
     private readonly free: ReadonlySet<string> = new Set(),
+    private readonly ofKeys: ReadonlySet<string> = new Set(),
   ) {}
 
   rewrite(ast: Ast): Ast {
@@ -206,10 +225,18 @@ export class Grouping {
       }
       if (isAggregateCall(this.lowering.functions, node)) return columnRef([this.call(node, print)], alias);
       if (node["class"] === "COLUMN_REF" && this.isUngrouped(node)) {
+        const [name = ""] = texts(node, "column_names");
+        if (this.ofKeys.has(name)) return columnRef([this.addKey(node, print)], alias);
         throw new Unsupported("ungrouped_column", "a column that is neither grouped nor aggregated");
       }
       return undefined;
     }) as Ast;
+  }
+
+  private addKey(ast: Ast, print: string): string {
+    const id = this.lowering.id("key");
+    this.keys.push({ id, ast, print, inSet: true });
+    return id;
   }
 
   /** GROUPING(a, b …): one bit for each argument, set where the grouping set leaves it out. */

@@ -9,7 +9,7 @@ import {
   walkAst,
 } from "../sql/ast.js";
 import type { FunctionCatalog } from "../sql/functions.js";
-import { containsAggregate, lowerAggregates, multipliesRows } from "./lower-aggregate.js";
+import { containsAggregate, lowerAggregates, mayDependOnKeys, multipliesRows } from "./lower-aggregate.js";
 import type { SubqueryValue } from "./lower-correlated.js";
 import { lowerDistinctOn } from "./lower-distinct-on.js";
 import { type FromResult, lowerFrom } from "./lower-from.js";
@@ -151,17 +151,20 @@ export class Lowering {
     const items = expandStars(children(node, "select_list"), from.scope);
     let relation = this.where(optionalChild(node, "where_clause"), from, items, env);
     const grouped = this.isGrouped(node, items);
-    // Above a GROUP BY a subquery is joined to the groups, so it can't depend on rows below them.
     const scalars: SubqueryValue[] = [];
-    const resolver: Resolver = new Resolver(this.functions, from.scope, items, undefined, (subquery) => {
-      if (grouped) {
-        const value = attachSubquery(this, this.oneRow(), subquery, Scope.empty, resolver, env);
-        scalars.push(value);
-        return columnRef([value.value]);
-      }
+    const ofKeys = new Set<string>();
+    const attach = (subquery: Ast): string => {
       const attached = attachSubquery(this, relation, subquery, from.scope, resolver, env);
       relation = attached.relation;
-      return columnRef([attached.value]);
+      return attached.value;
+    };
+    const resolver: Resolver = new Resolver(this.functions, from.scope, items, undefined, (subquery) => {
+      if (!grouped) return columnRef([attach(subquery)]);
+      const above = this.aboveGroups(subquery, resolver, env, mayDependOnKeys(this.functions, node, subquery));
+      if (above !== undefined) scalars.push(above);
+      const value = above?.value ?? attach(subquery);
+      if (above === undefined) ofKeys.add(value);
+      return columnRef([value]);
     });
     let selected = items.map((item, index) => resolver.item(item, index));
     let having = optionalChild(node, "having");
@@ -179,6 +182,7 @@ export class Lowering {
         having,
         qualify,
         scalars,
+        ofKeys,
       });
       ({ relation, selected, qualify } = aggregated);
     }
@@ -191,6 +195,24 @@ export class Lowering {
         relation = { kind: "filter", input: relation, predicate: this.expression(predicate) };
     }
     return this.project(relation, items, selected);
+  }
+
+  /**
+   * A subquery that is joined to the groups of a GROUP BY. One that names columns of the outer rows can't be: undefined,
+   * where it may be joined to the rows below instead.
+   */
+  private aboveGroups(
+    subquery: Ast,
+    resolver: Resolver,
+    env: Environment,
+    mayDepend: boolean,
+  ): SubqueryValue | undefined {
+    try {
+      return attachSubquery(this, this.oneRow(), subquery, Scope.empty, resolver, env);
+    } catch (error) {
+      if (mayDepend && error instanceof Unsupported && error.reason.code === "unknown_column") return undefined;
+      throw error;
+    }
   }
 
   private from(node: Ast, env: Environment): FromResult {

@@ -89,7 +89,7 @@ const FORMS: readonly Form[] = [
     page: "semi-anti-join.md",
   },
   {
-    form: "scalar subqueries, `EXISTS`, `IN`, `ANY`, `ALL` inside expressions of SELECT and WHERE, correlated or not",
+    form: "scalar subqueries, `EXISTS`, `IN`, `ANY`, `ALL` inside expressions of SELECT, WHERE and HAVING, correlated or not",
     operator: /^(mark|semi|anti|left|inner|full) join$/,
     examples: [
       "SELECT a, (SELECT max(c) FROM u) AS m FROM t",
@@ -100,11 +100,8 @@ const FORMS: readonly Form[] = [
     page: "subqueries.md",
   },
   {
-    form: "correlated subqueries in the SELECT list or HAVING above a `GROUP BY`; subqueries in the `ON` of an outer join",
-    examples: [
-      "SELECT a, (SELECT count(*) FROM u WHERE u.a = t.a) AS n FROM t GROUP BY a",
-      "SELECT t.b, u.c FROM t LEFT JOIN u ON u.a = t.a AND u.c = (SELECT max(c) FROM u)",
-    ],
+    form: "subqueries in the `ON` of an outer join",
+    examples: ["SELECT t.b, u.c FROM t LEFT JOIN u ON u.a = t.a AND u.c = (SELECT max(c) FROM u)"],
     page: "subqueries.md",
   },
   {

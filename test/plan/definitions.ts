@@ -143,6 +143,22 @@ export const SUBQUERIES = {
   "a scalar of the first row": "SELECT a, (SELECT c FROM u ORDER BY c DESC NULLS LAST, a LIMIT 1) AS x FROM t",
   "a correlated scalar of one row":
     "SELECT t.a, (SELECT x.n + 1 FROM (SELECT a, count(*) AS n FROM u GROUP BY a) AS x WHERE x.a = t.a) AS z FROM t",
+  "a correlated scalar above GROUP BY":
+    "SELECT a, count(*) AS n, (SELECT max(c) FROM u WHERE u.a = t.a) AS m FROM t GROUP BY a",
+  "a correlated scalar above GROUP BY, of which nothing else is shown":
+    "SELECT (SELECT count(*) FROM u WHERE u.a = t.a) AS m FROM t GROUP BY a, b",
+  "a correlated scalar above GROUP BY ALL":
+    "SELECT a, (SELECT sum(c) FROM u WHERE u.a = t.a) AS m, sum(b) AS s FROM t GROUP BY ALL",
+  "a correlated scalar by an inequality above GROUP BY":
+    "SELECT a, 1 + (SELECT count(*) FROM u WHERE u.a < t.a AND c > 0) AS n, min(b) AS b FROM t GROUP BY a",
+  "a correlated scalar in HAVING":
+    "SELECT a, sum(b) AS s FROM t GROUP BY a HAVING count(*) > (SELECT count(*) FROM u WHERE u.a = t.a)",
+  "correlated EXISTS above GROUP BY and in HAVING":
+    "SELECT a, EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND c = 1) AS e FROM t GROUP BY a HAVING NOT EXISTS (SELECT 1 FROM w WHERE w.a = t.a)",
+  "a correlated scalar inside of an aggregate":
+    "SELECT b, sum((SELECT count(*) FROM u WHERE u.a = t.a)) AS s FROM t GROUP BY b",
+  "a correlated scalar above GROUP BY, and one inside of an aggregate":
+    "SELECT a, max((SELECT min(c) FROM w WHERE w.a = t.b)) AS x, (SELECT min(c) FROM w WHERE w.a = t.a) AS y FROM t GROUP BY a",
   "a correlated scalar of distinct rows": "SELECT t.b, (SELECT DISTINCT u.a FROM u WHERE u.a = t.a) AS z FROM t",
   "a correlated scalar by an inequality": "SELECT b, (SELECT count(*) FROM u WHERE u.a < t.a AND c > 0) AS n FROM t",
   "a correlated scalar by several conditions":
