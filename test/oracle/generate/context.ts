@@ -32,7 +32,7 @@ export const FEATURES = [
   "pivot",
 ] as const;
 /** Rare ones of the above, which views hold only where they are asked for. */
-export const RARE = ["distinctAggregate", "momentAggregate", "bitAggregate"] as const;
+export const RARE = ["distinctAggregate", "momentAggregate", "bitAggregate", "subqueryValue"] as const;
 export type Feature = (typeof FEATURES)[number] | (typeof RARE)[number];
 
 export interface MadeQuery {

@@ -15,7 +15,7 @@ import {
 } from "../ast.js";
 import { identifier } from "../print.js";
 import { AggregateMaker, type OtherAggregates } from "./aggregate.js";
-import { type Context, type Feature, RARE } from "./context.js";
+import type { Context, Feature } from "./context.js";
 import { ExpressionMaker } from "./expression.js";
 import { type From, makeFrom, makeLateral } from "./from.js";
 import { makeSubquery } from "./subquery.js";
@@ -50,7 +50,13 @@ function otherAggregates(features: ReadonlySet<Feature>): OtherAggregates {
 }
 
 function dwellsOnAggregates(features: ReadonlySet<Feature>): boolean {
-  const dwelling: readonly Feature[] = ["otherAggregate", ...RARE, "groupingSets"];
+  const dwelling: readonly Feature[] = [
+    "otherAggregate",
+    "distinctAggregate",
+    "momentAggregate",
+    "bitAggregate",
+    "groupingSets",
+  ];
   return dwelling.some((feature) => features.has(feature));
 }
 
@@ -82,9 +88,16 @@ function plain(context: Context, from: From, want?: readonly SqlType[]): MadeSel
   if (features.has("unnest") && want === undefined && draw.chance(70)) {
     made.push(scalar("INTEGER")`unnest(${expressions.make(LIST, 1)})`);
   }
+  if (want === undefined) made.push(...subqueryValues(context, from.atoms));
   const { items, columns } = name(context, made);
   const qualify = features.has("qualify") && one && draw.chance(70) ? oddRowNumbers(draw, from.atoms) : null;
   return { select: select({ items, from: from.inputs, qualify }), columns, size: from.size };
+}
+
+/** Subqueries as values, which show whether they are false or NULL. */
+function subqueryValues(context: Context, atoms: readonly Expression[]): Expression[] {
+  if (!context.features.has("subqueryValue") || !context.draw.chance(70)) return [];
+  return context.draw.times(1, 2, () => makeSubquery(context, atoms)).filter((made) => made !== null);
 }
 
 /** Names the items: mostly made-up aliases, sometimes the column's own name with or without AS. */
@@ -151,6 +164,8 @@ function grouped(context: Context, from: From, want?: readonly SqlType[]): MadeS
     ...selected,
     ...(shown.length > 0 ? shown : aggregates.slice(0, 1)),
   ];
+  const named = keys.filter((key) => key.kind === "column");
+  if (want === undefined && !all && named.length > 0) made.push(...subqueryValues(context, named));
   const { items, columns } = name(context, want === undefined ? draw.shuffle(made) : made);
   const timed = features.has("time") && draw.chance(30);
   const having = timed ? timeCondition(draw, [...keys, ...aggregates]) : draw.chance(22) ? after.condition(1) : null;
