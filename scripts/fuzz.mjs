@@ -1,7 +1,7 @@
 /**
  * `npm run fuzz -- --runs N --seed S --features a,b`: N random histories, the seeds from S upwards. Views that hold
  * more than the plain operators hold the named ones, of those that test/oracle/generate/context.ts lists, else any;
- * with `running` each history has a journal with running window functions.
+ * with `running` each history has a journal with running window functions, and with `graph` a graph with a recursion over it.
  */
 import { parseArgs } from "node:util";
 import { run } from "./prepare.mjs";

@@ -6,6 +6,7 @@ import type { Event, Scenario, Table, View } from "../scenario.js";
 import { type Context, FEATURES, type Feature, RARE, type Source } from "./context.js";
 import { ChangeMaker } from "./data.js";
 import type { Draw } from "./draw.js";
+import { withGraph } from "./graph.js";
 import { makeQuery } from "./query.js";
 import { withJournal } from "./running.js";
 import { LIST, STRUCT } from "./values.js";
@@ -41,7 +42,7 @@ const ODD: readonly Column[] = [
 
 /**
  * Operators that views may hold; `npm run fuzz -- --features` names fewer, so that they come more often. `running` asks
- * for a journal with running window functions in each scenario; without it every eighth has one.
+ * for a journal with running window functions in each scenario, which every eighth has without it, and `graph` for a graph.
  */
 const asked = (process.env["IVM_FUZZ_FEATURES"] ?? "").split(",").filter((name) => name !== "");
 const OFFERED = asked.length === 0 ? FEATURES : [...FEATURES, ...RARE].filter((feature) => asked.includes(feature));
@@ -86,6 +87,7 @@ export function makeScenario(draw: Draw): Scenario {
     setup,
     events: makeEvents(draw, changes, views),
   };
+  if (asked.includes("graph")) return withGraph(draw, scenario);
   return draw.chance(asked.includes("running") ? 100 : 12) ? withJournal(draw, scenario) : scenario;
 }
 
