@@ -1,9 +1,24 @@
-/** `npm run nightly`: what takes too long for every change. 2,000 histories with new seeds, TPC-H and TPC-DS in full, all mutants. */
+/**
+ * `npm run nightly`: what takes too long for every change. 2,000 histories with new seeds, and some of what is rare in them;
+ * TPC-H and TPC-DS in full; all mutants.
+ */
 import { ROOT, run } from "./prepare.mjs";
 
 const vitest = "node_modules/vitest/vitest.mjs";
 const steps = [
   ["2,000 random histories", [`${ROOT}/scripts/fuzz.mjs`, "--runs", "2000"]],
+  [
+    "400 histories with rare operators",
+    [
+      `${ROOT}/scripts/fuzz.mjs`,
+      "--runs",
+      "400",
+      "--features",
+      "distinctAggregate,momentAggregate,bitAggregate,subqueryValue",
+    ],
+  ],
+  ["200 histories with graphs", [`${ROOT}/scripts/fuzz.mjs`, "--runs", "200", "--features", "graph,recursive"]],
+  ["200 histories with journals", [`${ROOT}/scripts/fuzz.mjs`, "--runs", "200", "--features", "running,window"]],
   ["TPC-H and TPC-DS", [`${ROOT}/scripts/tpc.mjs`]],
   ["mutants", [vitest, "run", "--config", "vitest.fuzz.config.ts", "test/oracle/mutants.ts"]],
 ];

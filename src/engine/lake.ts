@@ -11,24 +11,13 @@ import { FILE_MISSING } from "./errors.js";
 import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
 import { makeRedactor, passwordsOf } from "./redact.js";
 import { Patience, retryConflicts } from "./retry.js";
+import { EngineRules } from "./rules.js";
 import { createS3Secret } from "./s3.js";
 import { Session } from "./session.js";
 import { writeAhead } from "./write-ahead.js";
 
 /** The name under which the lake is attached. */
 export const LAKE_NAME = "lake";
-
-/**
- * Rules of DuckDB's optimizer that give wrong rows: two read today's column statistics for old snapshots (ducklake
- * issue 1377), the third loses rows of `row_number() … <= n` over NULLs (duckdb issue 24363).
- */
-const UNSAFE_OPTIMIZERS = "statistics_propagation,compressed_materialization,top_n_window_elimination";
-
-/**
- * In DuckDB 1.5.5 a join's dynamic filter reaches the rows below an ORDER BY … LIMIT on its other side, so that the
- * limit picks among the wrong rows, now and then. The rule is too useful to be off everywhere.
- */
-const UNSAFE_WITH_LIMIT = "join_filter_pushdown";
 
 export interface EngineOptions {
   /** An instance to work in; it is then the caller's to close. */
@@ -52,12 +41,8 @@ export interface OtherDatabase {
 /** A DuckDB instance with the lake attached. */
 export class Engine {
   private limitedSchemas: ReadonlySet<string> = new Set();
-  /** Rules that are off for work that is going on, once for each; the setting is one of the whole instance. */
-  private readonly rulesOff: string[] = [];
-  private readonly settings = pLimit(1);
-  /** Recursions that are being evaluated, and the threads that there were before the first of them. */
-  private recursions = 0;
-  private threads = 0n;
+  /** What of DuckDB is off, and for which work. */
+  readonly rules = new EngineRules();
   private readonly commits = pLimit(1);
   /** A session that a call has left as it found it, for the next one. */
   private idle: Session | undefined;
@@ -114,7 +99,7 @@ export class Engine {
     try {
       if (this.detached) await this.reattach(session);
       if (idle === undefined) await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
-      await this.disableRules(session);
+      await this.rules.disable(session);
       return session;
     } catch (error) {
       session.close();
@@ -189,61 +174,6 @@ export class Engine {
     await this.attach(session, silentLogger);
     this.detached = false;
     await session.run(`USE ${quoteIdentifier(LAKE_NAME)}`);
-  }
-
-  /** Runs work whose statements join rows behind a LIMIT. */
-  readingLimits<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    return this.without(session, UNSAFE_WITH_LIMIT, work);
-  }
-
-  /** Runs work whose statements join in the order in which they are written. */
-  joiningAsWritten<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    return this.without(session, "join_order", work);
-  }
-
-  /**
-   * Runs work whose statements evaluate recursive common table expressions, with one thread: with several, DuckDB 1.5.5
-   * now and then begins a round before the groups, the DISTINCT rows or the first rows (LIMIT) that its step reads of
-   * other tables are there, and ends the recursion too early. The number of threads is the whole instance's.
-   */
-  async recursing<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    await this.settings(async () => {
-      this.recursions += 1;
-      if (this.recursions > 1) return;
-      ({ threads: this.threads } = await session.row<{ threads: bigint }>(
-        "SELECT CAST(current_setting('threads') AS BIGINT) AS threads",
-      ));
-      await session.run("SET threads = 1");
-    });
-    try {
-      return await work();
-    } finally {
-      await session.despiteAbort(() =>
-        this.settings(async () => {
-          this.recursions -= 1;
-          if (this.recursions === 0) await session.run(`SET threads = ${this.threads}`);
-        }),
-      );
-    }
-  }
-
-  private async without<Result>(session: Session, rule: string, work: () => Promise<Result>): Promise<Result> {
-    this.rulesOff.push(rule);
-    try {
-      await this.disableRules(session);
-      return await work();
-    } finally {
-      this.rulesOff.splice(this.rulesOff.indexOf(rule), 1);
-      await session.despiteAbort(() => this.disableRules(session));
-    }
-  }
-
-  /** One after the other, so that the last one to be run is the one that knows all. */
-  private disableRules(session: Session): Promise<void> {
-    return this.settings(async () => {
-      const rules = [UNSAFE_OPTIMIZERS, ...new Set(this.rulesOff)].join(",");
-      await session.run(`SET disabled_optimizers = ${quoteLiteral(rules)}`);
-    });
   }
 
   /**

@@ -84,8 +84,8 @@ export async function stage(
   if (input.kind === "query") {
     // Without brackets, so that a comment or a semicolon at the end does no harm.
     const read = () => reading("The input's query failed.", undefined, () => create(session, input.sql));
-    const limited = () => (hasLimit(input.statement) ? engine.readingLimits(session, read) : read());
-    await (hasRecursion(input.statement) ? engine.recursing(session, limited) : limited());
+    const limited = () => (hasLimit(input.statement) ? engine.rules.readingLimits(session, read) : read());
+    await (hasRecursion(input.statement) ? engine.rules.recursing(session, limited) : limited());
     return columnsOf(session, () => false);
   }
   // Text without a time zone must mean the same wherever it is read.

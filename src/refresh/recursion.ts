@@ -201,7 +201,7 @@ async function followRounds(
     if (!(await add(`SELECT DISTINCT * FROM (\n${step}\n) AS rows`))) return;
   }
   const rest = closure(input, recursion, own, `SELECT * FROM temp.${q(FRONT)}`);
-  await input.engine.recursing(session, () => add(`${rest}\nSELECT * FROM ${ROUNDS} AS rows`));
+  await input.engine.rules.recursing(session, () => add(`${rest}\nSELECT * FROM ${ROUNDS} AS rows`));
 }
 
 function without(recursion: Recursion, rows: string): string {

@@ -64,7 +64,7 @@ async function planAndWork(run: RunContext, view: StoredView, options: ViewOptio
     return dryResult(planned, timeMoves, run.moving);
   }
   const work = new ViewWork(run, planned, runId, startedAt);
-  return readsLimits(planned) ? run.engine.readingLimits(run.session, () => work.run()) : work.run();
+  return readsLimits(planned) ? run.engine.rules.readingLimits(run.session, () => work.run()) : work.run();
 }
 
 function asAsked(planned: PlannedView, { full }: ViewOptions): PlannedView {

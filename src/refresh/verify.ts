@@ -42,7 +42,7 @@ export async function verifyViews(
     const readers = tampered.get(name.toLowerCase())?.userView ?? null;
     const result =
       readers === null
-        ? await engine.readingLimits(session, () => verifyView(session, engine, tables, name))
+        ? await engine.rules.readingLimits(session, () => verifyView(session, engine, tables, name))
         : userViewAltered(name, engine.config.schema ?? "main");
     results.push(result);
     notify({ kind: "view_finished", view: name, position, result });
@@ -68,7 +68,7 @@ async function verifyView(session: Session, engine: Engine, tables: StateTables,
     // The definitions that it reads of are written out in it.
     const writtenOut = selectViews(state.views, [name]).map(({ definition }) => statementOf(definition));
     const work = (): Promise<bigint> => compare(session, view, expected, actual);
-    const differenceCount = await (writtenOut.some(hasRecursion) ? engine.recursing(session, work) : work());
+    const differenceCount = await (writtenOut.some(hasRecursion) ? engine.rules.recursing(session, work) : work());
     const differences = await sample(session, view);
     await session.run(`DROP TABLE temp.${q(DIFFERENCES)}`);
     const row = await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM (${actual})`);

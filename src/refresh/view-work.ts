@@ -124,7 +124,7 @@ export class ViewWork {
       const compute = () => computeIncremental(this.computeInput(), plan);
       const asWritten = widestJoin(plan.relation) > MOST_REORDERED;
       this.partitions = await this.watch.whileCheap(session.connection, () =>
-        asWritten ? engine.joiningAsWritten(session, compute) : compute(),
+        asWritten ? engine.rules.joiningAsWritten(session, compute) : compute(),
       );
       await this.deltas.drop();
       this.tellWriting("incremental");
@@ -169,7 +169,7 @@ export class ViewWork {
   /** Runs work that evaluates the whole definition. */
   private evaluating<Result>(work: () => Promise<Result>): Promise<Result> {
     const { engine, session } = this.context;
-    return hasRecursion(statementOf(this.planned.view.definition)) ? engine.recursing(session, work) : work();
+    return hasRecursion(statementOf(this.planned.view.definition)) ? engine.rules.recursing(session, work) : work();
   }
 
   private changedTerms(plan: ViewPlan): string[] {
