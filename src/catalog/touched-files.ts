@@ -36,7 +36,7 @@ export interface Touched {
   readonly inlinedDeletes: string | null;
 }
 
-/** Beyond these, finding rows by position costs more than reading the files. */
+/** Beyond these, finding rows by position costs more than reading the files. Files that only came are read whole. */
 const MOST_FILES = 64;
 const MOST_POSITIONS = 20_000;
 
@@ -80,7 +80,9 @@ async function readParts(
   inlinedDeletes: string | null,
 ): Promise<Touched | null> {
   const files = await touchedFiles(session, engine, request, inlinedDeletes);
-  if (files === null || files.length > MOST_FILES) return null;
+  if (files === null) return null;
+  const onlyCame = files.filter(({ begin, deletes }) => begin > request.from && deletes.length === 0);
+  if (files.length - onlyCame.length > MOST_FILES) return null;
   const deleted = await deletedRows(session, request, files, inlinedDeletes);
   if ([...deleted.values()].reduce((sum, { inside }) => sum + inside, 0n) > MOST_POSITIONS) return null;
   const form = await tableAtEnds(session, engine, request.table, request.from, request.to);

@@ -216,6 +216,17 @@ describe("rows", () => {
     expect(rows.length).toBe(100 + 69);
   });
 
+  test("of many files that came one after the other", async () => {
+    const inserts = Array.from(
+      { length: 80 },
+      (_, file) => `INSERT INTO $t SELECT ${file} * 20 + i, ${file} FROM range(20) r(i)`,
+    );
+    const { direct, rows, difference } = await read(["CREATE TABLE $t (i BIGINT, a BIGINT)"], inserts);
+    expect(direct).toEqual([true]);
+    expect(rows).toEqual(difference);
+    expect(rows.length).toBe(1600);
+  });
+
   test("of no column", async () => {
     tables += 1;
     const table = `direct${tables}`;
