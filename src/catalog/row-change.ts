@@ -1,8 +1,9 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { quoteLiteral } from "../sql/quote.js";
+import type { FilesRequest } from "./file-parts.js";
 import { tableAtVersion } from "./tables.js";
-import type { FilesRequest, Touched } from "./touched-files.js";
+import type { Touched } from "./touched-files.js";
 
 /**
  * By how many rows a table grew within a window. The catalog's numbers of rows and of deletes say it for all files but

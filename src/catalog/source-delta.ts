@@ -5,9 +5,10 @@ import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { DeltaMethod, Reason } from "../types.js";
 import { consolidatedSelect, exactColumns, exactlyConsolidated, WEIGHT } from "./consolidate.js";
+import type { Part } from "./file-parts.js";
 import { rowChange } from "./row-change.js";
 import { countsAt, type TableName, tableAtVersion } from "./tables.js";
-import { type Part, readTouched } from "./touched-files.js";
+import { readTouched } from "./touched-files.js";
 
 export interface SourceDeltaRequest {
   readonly table: TableName;

@@ -1,29 +1,17 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { quoteIdentifier, quoteLiteral } from "../sql/quote.js";
+import { quoteLiteral } from "../sql/quote.js";
 import { DirectRead } from "./direct-read.js";
-import { type InlinedRows, readInlined, withInlinedDeletes } from "./inlined.js";
-import { type TableName, tableAtEnds, tableAtVersion } from "./tables.js";
-
-export interface FilesRequest {
-  readonly table: TableName;
-  readonly tableId: bigint;
-  readonly from: bigint;
-  readonly to: bigint;
-  readonly columns: readonly string[];
-  /** True where the catalog itself may keep inserts or deletes of the window. */
-  readonly inlined: boolean;
-}
-
-/** Rows of one version of a table that may be part of its change. */
-export interface Part {
-  /** 1 for rows at the end of the window, -1 for rows at its beginning. */
-  readonly sign: 1 | -1;
-  /** SELECT of the request's columns. */
-  readonly select: string;
-  /** How many rows that must give; null where the catalog does not tell. */
-  readonly expected: bigint | null;
-}
+import {
+  type DeletedRows,
+  type FilesRequest,
+  fileParts,
+  inlinedParts,
+  type Part,
+  type TouchedFile,
+} from "./file-parts.js";
+import { readInlined, withInlinedDeletes } from "./inlined.js";
+import { tableAtEnds } from "./tables.js";
 
 /** What a window touched of a table. */
 export interface Touched {
@@ -40,32 +28,11 @@ export interface Touched {
 const MOST_FILES = 64;
 const MOST_POSITIONS = 20_000;
 
-interface TouchedFile {
-  readonly id: bigint;
-  readonly path: string;
-  readonly rows: bigint;
-  readonly begin: bigint;
-  readonly end: bigint | null;
-  /** The newest snapshot that a row of the file came with, where that is not the file's own. */
-  readonly newest: bigint | null;
-  /** True where the file's columns are found by a mapping of names. */
-  readonly mapped: boolean;
-  readonly deletes: readonly { readonly path: string; readonly begin: bigint; readonly partial: boolean }[];
-}
-
-/** Positions of a file's rows that were deleted: how many up to the window's start, and which ones inside it. */
-interface DeletedRows {
-  readonly before: bigint;
-  readonly inside: bigint;
-  readonly positions: string;
-}
-
 /**
  * The rows that a window can have changed, found by the catalog's list of files and of deleted positions: rows of files
  * that came, at the end of the window, and rows of files that went and those deleted from others, at its beginning. Files
  * whose columns are the table's are read by themselves; all other rows are read by DuckLake at the two ends of the window.
- * Null where that is no use: too much was touched, or the catalog holds what this
- * does not know.
+ * Null where that is no use: too much was touched, or the catalog holds what this does not know.
  */
 export async function readTouched(session: Session, engine: Engine, request: FilesRequest): Promise<Touched | null> {
   if (!request.inlined) return readParts(session, engine, request, null);
@@ -196,92 +163,4 @@ async function deletedRows(
            coalesce(string_agg(pos, ', ' ORDER BY pos) FILTER (WHERE deleted_at > ${from} AND inside <= ${MOST_POSITIONS}), '') AS positions
     FROM deletes JOIN counted USING (file) GROUP BY file`);
   return new Map(rows.map(({ file, ...row }) => [file, row]));
-}
-
-function fileParts(
-  request: FilesRequest,
-  direct: DirectRead | null,
-  files: readonly TouchedFile[],
-  deleted: ReadonlyMap<bigint, DeletedRows>,
-): Part[] {
-  const { from, to } = request;
-  const whole: Record<"came" | "went" | "thinned" | "mixed", TouchedFile[]> = {
-    came: [],
-    went: [],
-    thinned: [],
-    mixed: [],
-  };
-  const parts: Part[] = [];
-  for (const file of files) {
-    const [isNew, isGone] = [file.begin > from, file.end !== null && file.end <= to];
-    const { before, inside, positions } = deleted.get(file.id) ?? { before: 0n, inside: 0n, positions: "" };
-    // A merged file has rows of several snapshots, so that both versions of the table may see some of them.
-    if (file.newest !== null && file.newest > from) whole.mixed.push(file);
-    else if (isNew && isGone) continue;
-    else if (isNew && inside > 0n) {
-      const without = `file_row_number NOT IN (${positions})`;
-      parts.push({
-        sign: 1,
-        select: selectOf(request, direct, 1, [file], without),
-        expected: file.rows - before - inside,
-      });
-    } else if (isNew) whole.came.push(file);
-    else if (isGone) (before > 0n ? whole.thinned : whole.went).push(file);
-    else if (inside > 0n) {
-      const only = `file_row_number IN (${positions})`;
-      parts.push({ sign: -1, select: selectOf(request, direct, -1, [file], only), expected: inside });
-    }
-  }
-  const readable = (file: TouchedFile): boolean => direct?.reads(file) === true;
-  const add = (list: readonly TouchedFile[], sign: 1 | -1, reader: DirectRead | null, counts = true): void => {
-    if (list.length === 0) return;
-    const rows = list.reduce((sum, file) => sum + file.rows - (deleted.get(file.id)?.before ?? 0n), 0n);
-    parts.push({ sign, select: selectOf(request, reader, sign, list), expected: counts ? rows : null });
-  };
-  for (const [list, sign] of [
-    [whole.came, 1],
-    [whole.went, -1],
-  ] as const) {
-    add(list.filter(readable), sign, direct);
-    add(
-      list.filter((file) => !readable(file)),
-      sign,
-      null,
-    );
-  }
-  // Which rows these had lost before, only DuckLake's own read says.
-  add(whole.thinned, -1, null);
-  add(whole.mixed, 1, null, false);
-  add(whole.mixed, -1, null, false);
-  return parts;
-}
-
-/** Both versions are read: they are few rows. */
-function inlinedParts(request: FilesRequest, { name, before, after }: InlinedRows): Part[] {
-  const where = `filename = ${quoteLiteral(name)}`;
-  return [
-    { sign: 1, select: versionSelect(request, 1, where), expected: after },
-    { sign: -1, select: versionSelect(request, -1, where), expected: before },
-  ];
-}
-
-/**
- * The rows of files that have them at the window's end, or at its beginning where the sign says so.
- * @param direct reads the files by themselves, all rows of which but those that `where` leaves out are there at that time.
- */
-function selectOf(
-  request: FilesRequest,
-  direct: DirectRead | null,
-  sign: 1 | -1,
-  files: readonly TouchedFile[],
-  where?: string,
-): string {
-  if (direct !== null && files.every((file) => direct.reads(file))) return direct.select(files, where);
-  const paths = files.map(({ path }) => quoteLiteral(path)).join(", ");
-  return versionSelect(request, sign, `filename IN (${paths})${where === undefined ? "" : ` AND ${where}`}`);
-}
-
-function versionSelect({ table, columns, from, to }: FilesRequest, sign: 1 | -1, where: string): string {
-  const list = columns.length === 0 ? "NULL" : columns.map(quoteIdentifier).join(", ");
-  return `SELECT ${list} FROM ${tableAtVersion(table, sign === 1 ? to : from)} WHERE ${where}`;
 }
