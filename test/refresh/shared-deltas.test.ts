@@ -8,7 +8,7 @@ async function deltaReads(work: () => Promise<unknown>): Promise<string[]> {
   const read: string[] = [];
   const original = Session.prototype.rows;
   Session.prototype.rows = function (this: Session, sql: string, ...rest) {
-    if (sql.startsWith("CREATE") && /ducklake_table_insertions|WHERE filename/.test(sql)) read.push(sql);
+    if (sql.startsWith("CREATE") && /ducklake_table_insertions|WHERE filename|read_parquet/.test(sql)) read.push(sql);
     return original.call(this, sql, ...rest) as never;
   };
   await work();
