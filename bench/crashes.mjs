@@ -367,9 +367,9 @@ async function freezes(total) {
         await delay(random.between(0.5, 1) * usual);
         const frozen = child.kill("SIGSTOP");
         if (frozen) await delay(GRACE_MS + 500);
-        // Where the frozen one holds the catalog the sweep may have to give up.
+        // Where the frozen one holds the catalog the sweep may have to give up, which it does after a minute.
         const sweep = place.start(["sweep"]);
-        const swept = await sweep.within(60_000);
+        const swept = await sweep.within(120_000);
         report(
           `${kind.name}: sweep beside a frozen refresh`,
           swept.hung ? ["it hung"] : CrashScene.misbehaviour(swept),
