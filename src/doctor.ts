@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rmdir, writeFile } from "node:fs/promises";
-import { Engine } from "./engine/lake.js";
+import { Engine, METADATA_NAME } from "./engine/lake.js";
 import type { Session } from "./engine/session.js";
 import { ConflictError, IvmError } from "./errors.js";
 import { Lake } from "./lake.js";
@@ -143,7 +143,7 @@ class Doctor {
     );
     this.clock("catalog_clock", Number(ahead ?? 0n), "the newest snapshot's commit", true);
     if (!/^(ducklake:)?postgres:/i.test(this.config.catalog)) return;
-    const database = quoteLiteral("__ducklake_metadata_lake");
+    const database = quoteLiteral(METADATA_NAME);
     const { server } = await session.row<{ server: bigint }>(
       `SELECT CAST(ms AS BIGINT) AS server FROM postgres_query(${database}, 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS ms')`,
     );

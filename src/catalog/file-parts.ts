@@ -58,6 +58,7 @@ export function fileParts(
     mixed: [],
   };
   const parts: Part[] = [];
+  const readerOf = (file: TouchedFile): DirectRead | null => (direct?.reads(file) === true ? direct : null);
   for (const file of files) {
     const [isNew, isGone] = [file.begin > from, file.end !== null && file.end <= to];
     const { before, inside, positions } = deleted.get(file.id) ?? { before: 0n, inside: 0n, positions: "" };
@@ -68,14 +69,14 @@ export function fileParts(
       const without = `file_row_number NOT IN (${positions})`;
       parts.push({
         sign: 1,
-        select: selectOf(request, direct, 1, [file], without),
+        select: selectOf(request, readerOf(file), 1, [file], without),
         expected: file.rows - before - inside,
       });
     } else if (isNew) whole.came.push(file);
     else if (isGone) (before > 0n ? whole.thinned : whole.went).push(file);
     else if (inside > 0n) {
       const only = `file_row_number IN (${positions})`;
-      parts.push({ sign: -1, select: selectOf(request, direct, -1, [file], only), expected: inside });
+      parts.push({ sign: -1, select: selectOf(request, readerOf(file), -1, [file], only), expected: inside });
     }
   }
   const add = (list: readonly TouchedFile[], sign: 1 | -1, reader: DirectRead | null): void => {
@@ -83,11 +84,11 @@ export function fileParts(
     const rows = list.reduce((sum, file) => sum + file.rows - (deleted.get(file.id)?.before ?? 0n), 0n);
     parts.push({ sign, select: selectOf(request, reader, sign, list), expected: rows });
   };
-  const readable = (file: TouchedFile): boolean => direct?.reads(file) === true;
   const addWhole = (list: readonly TouchedFile[], sign: 1 | -1): void => {
-    add(list.filter(readable), sign, direct);
-    const others = list.filter((file) => !readable(file));
-    add(others, sign, null);
+    for (const reader of new Set([direct, null])) {
+      const read = list.filter((file) => readerOf(file) === reader);
+      add(read, sign, reader);
+    }
   };
   addWhole(whole.came, 1);
   addWhole(whole.went, -1);
@@ -112,16 +113,17 @@ export function inlinedParts(request: FilesRequest, { name, before, after }: Inl
 
 /**
  * The rows of files that have them at the window's end, or at its beginning where the sign says so.
- * @param direct reads the files by themselves, all rows of which but those that `where` leaves out are there at that time.
+ * @param reader reads the files by themselves, all rows of which but those that `where` leaves out are there at that time;
+ * null where DuckLake is to read them.
  */
 function selectOf(
   request: FilesRequest,
-  direct: DirectRead | null,
+  reader: DirectRead | null,
   sign: 1 | -1,
   files: readonly TouchedFile[],
   where?: string,
 ): string {
-  if (direct !== null && files.every((file) => direct.reads(file))) return direct.select(files, where);
+  if (reader !== null) return reader.select(files, where);
   const paths = files.map(({ path }) => quoteLiteral(path)).join(", ");
   return versionSelect(request, sign, `filename IN (${paths})${where === undefined ? "" : ` AND ${where}`}`);
 }

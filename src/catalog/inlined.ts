@@ -2,6 +2,7 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { IvmError } from "../errors.js";
+import { liveAt, within } from "./ranges.js";
 
 interface InlinedWindow {
   readonly tableId: bigint;
@@ -29,13 +30,12 @@ export async function readInlined(
   const tables = await session.rows<{ name: string }>(
     `SELECT table_name AS name FROM ${engine.metadataTable("ducklake_inlined_data_tables")} WHERE table_id = ${tableId}`,
   );
-  const seenAt = (version: bigint): string =>
-    `count(*) FILTER (WHERE begin_snapshot <= ${version} AND (end_snapshot IS NULL OR end_snapshot > ${version}))`;
-  const inside = (column: string): string => `count(*) FILTER (WHERE ${column} > ${from} AND ${column} <= ${to})`;
+  const count = (which: string): string => `count(*) FILTER (WHERE ${which})`;
   const found: InlinedRows[] = [];
   for (const { name } of tables) {
     const rows = await session.row<Omit<InlinedRows, "name">>(
-      `SELECT ${seenAt(from)} AS before, ${seenAt(to)} AS after, ${inside("begin_snapshot")} AS came, ${inside("end_snapshot")} AS went
+      `SELECT ${count(liveAt(from))} AS before, ${count(liveAt(to))} AS after,
+              ${count(within("begin_snapshot", from, to))} AS came, ${count(within("end_snapshot", from, to))} AS went
        FROM ${engine.metadataTable(name)}`,
     );
     if (rows.came > 0n || rows.went > 0n) found.push({ name, ...rows });

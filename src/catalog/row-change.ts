@@ -2,6 +2,7 @@ import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { quoteLiteral } from "../sql/quote.js";
 import type { FilesRequest } from "./file-parts.js";
+import { liveAt, within } from "./ranges.js";
 import { tableAtVersion } from "./tables.js";
 import type { Touched } from "./touched-files.js";
 
@@ -17,17 +18,16 @@ export async function rowChange(
   { unclear, grown, inlinedDeletes }: Omit<Touched, "parts">,
 ): Promise<bigint> {
   const { tableId, from, to } = request;
-  const liveAt = (version: bigint): string =>
-    `CAST(begin_snapshot <= ${version} AND (end_snapshot IS NULL OR end_snapshot > ${version}) AS BIGINT)`;
   const others = (file: string): string =>
     unclear.length === 0 ? "" : ` AND ${file} NOT IN (${unclear.map(({ id }) => id).join(", ")})`;
+  const at = (rows: string, version: bigint): string => `coalesce(sum(${rows}) FILTER (WHERE ${liveAt(version)}), 0)`;
   const sum = (table: string, rows: string): string =>
-    `coalesce((SELECT sum(${rows} * (${liveAt(to)} - ${liveAt(from)})) FROM ${engine.metadataTable(table)}
-               WHERE table_id = ${tableId} AND begin_snapshot <= ${to} AND (end_snapshot IS NULL OR end_snapshot > ${from})${others("data_file_id")}), 0)`;
+    `(SELECT ${at(rows, to)} - ${at(rows, from)} FROM ${engine.metadataTable(table)}
+      WHERE table_id = ${tableId} AND begin_snapshot <= ${to} AND (end_snapshot IS NULL OR end_snapshot > ${from})${others("data_file_id")})`;
   const inlined =
     inlinedDeletes === null
       ? "0"
-      : `(SELECT count(*) FROM ${inlinedDeletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}${others("file_id")})`;
+      : `(SELECT count(*) FROM ${inlinedDeletes} WHERE ${within("begin_snapshot", from, to)}${others("file_id")})`;
   const { change } = await session.row<{ change: bigint }>(
     `SELECT CAST(${sum("ducklake_data_file", "record_count")} - ${sum("ducklake_delete_file", "delete_count")} - ${inlined} AS BIGINT) AS change`,
   );

@@ -1,10 +1,9 @@
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { createFromRows } from "../engine/sparing.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { DeltaMethod, Reason } from "../types.js";
-import { consolidatedSelect, exactColumns, exactlyConsolidated, WEIGHT } from "./consolidate.js";
+import { createConsolidated, exactlyConsolidated, WEIGHT } from "./consolidate.js";
 import type { Part } from "./file-parts.js";
 import { rowChange } from "./row-change.js";
 import { countsAt, type TableName, tableAtVersion } from "./tables.js";
@@ -89,12 +88,12 @@ async function fillFromFiles(session: Session, engine: Engine, request: SourceDe
     `SELECT ${PART} AS part, count(*) AS rows FROM ${raw} GROUP BY ${PART}`,
   );
   const sound = addsUp(parts, new Map(counts.map(({ part, rows }) => [part, rows])), change);
-  const rows = `SELECT * EXCLUDE (${PART}) FROM ${raw}`;
-  const filled = sound
-    ? await session.change(
-        `CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${await exactlyConsolidated(session, shape?.columns ?? columns, shape?.select(rows) ?? rows)}`,
-      )
-    : null;
+  let filled: bigint | null = null;
+  if (sound) {
+    const rows = `SELECT * EXCLUDE (${PART}) FROM ${raw}`;
+    const select = await exactlyConsolidated(session, shape?.columns ?? columns, shape?.select(rows) ?? rows);
+    filled = await session.change(`CREATE OR REPLACE TEMP TABLE ${quotePath(["temp", target])} AS ${select}`);
+  }
   await session.run(`DROP TABLE ${raw}`);
   return filled;
 }
@@ -133,8 +132,7 @@ export async function loadDifference(
   const list = columns.map((column) => `${quoteIdentifier(column)}, `).join("");
   const weight = quoteIdentifier(WEIGHT);
   const rows = `SELECT ${list}1 AS ${weight} FROM (${after}) UNION ALL SELECT ${list}-1 FROM (${before})`;
-  const exact = await exactColumns(session, columns, rows);
-  await createFromRows(session, target, rows, (from) => consolidatedSelect(columns, from, { exact }));
+  await createConsolidated(session, target, columns, rows);
   return session.row(`SELECT count(*) AS rows FROM ${quotePath(["temp", target])}`);
 }
 
@@ -152,8 +150,7 @@ async function result(
 async function fill(session: Session, request: SourceDeltaRequest, rows: string): Promise<bigint> {
   const target = quotePath(["temp", request.target]);
   // Consolidated before it is used: a row that was written and removed within the window is no change.
-  const exact = await exactColumns(session, request.columns, rows);
-  await createFromRows(session, request.target, rows, (from) => consolidatedSelect(request.columns, from, { exact }));
+  await createConsolidated(session, request.target, request.columns, rows);
   const sum = await session.row<{ total: bigint | null }>(
     `SELECT CAST(sum(${quoteIdentifier(WEIGHT)}) AS BIGINT) AS total FROM ${target}`,
   );

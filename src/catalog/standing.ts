@@ -2,6 +2,7 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { quoteLiteral } from "../sql/quote.js";
+import { liveAt } from "./ranges.js";
 
 /** A table or view of a schema. */
 export interface StandingObject {
@@ -27,8 +28,7 @@ export function standingObjects(
   snapshot: bigint,
 ): Promise<StandingObject[]> {
   const table = (name: string): string => engine.metadataTable(name);
-  const at = (alias: string): string =>
-    `${alias}.begin_snapshot <= ${snapshot} AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > ${snapshot})`;
+  const at = (alias: string): string => liveAt(snapshot, alias);
   const among = (column: string, values: readonly string[]): string =>
     `lower(${column}) IN (${values.map((value) => `lower(${quoteLiteral(value)})`).join(", ")})`;
   return session.rows<StandingObject>(`

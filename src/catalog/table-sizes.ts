@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { readInlined, withInlinedDeletes } from "./inlined.js";
+import { liveAt, within } from "./ranges.js";
 
 /** A table and the window that is asked about. */
 export interface SizeRequest {
@@ -56,17 +57,16 @@ export async function tableSizes(
 
 function fileRows(session: Session, engine: Engine, requests: readonly SizeRequest[]): Promise<FileRows[]> {
   const windows = requests.map(({ tableId, from, to }, index) => `(${index}, ${tableId}, ${from}, ${to})`);
-  const liveAt = (version: string): string =>
-    `CAST(begin_snapshot <= ${version} AND (end_snapshot IS NULL OR end_snapshot > ${version}) AS BIGINT)`;
+  const at = (rows: string, version: string): string => `sum(${rows}) FILTER (WHERE ${liveAt(version)})`;
   const number = (sum: string): string => `CAST(coalesce(${sum}, 0) AS BIGINT)`;
   return session.rows<FileRows>(`
     WITH wanted(position, id, since, upto) AS (VALUES ${windows.join(", ")}),
     files AS (
-      SELECT position, sum(record_count * ${liveAt("since")}) AS before, sum(record_count * ${liveAt("upto")}) AS after,
-             sum(record_count) FILTER (WHERE begin_snapshot > since AND begin_snapshot <= upto) AS inserted
+      SELECT position, ${at("record_count", "since")} AS before, ${at("record_count", "upto")} AS after,
+             sum(record_count) FILTER (WHERE ${within("begin_snapshot", "since", "upto")}) AS inserted
       FROM wanted JOIN ${engine.metadataTable("ducklake_data_file")} ON table_id = id WHERE since <> upto GROUP BY position
     ), deletes AS (
-      SELECT position, sum(delete_count * ${liveAt("since")}) AS before, sum(delete_count * ${liveAt("upto")}) AS after
+      SELECT position, ${at("delete_count", "since")} AS before, ${at("delete_count", "upto")} AS after
       FROM wanted JOIN ${engine.metadataTable("ducklake_delete_file")} ON table_id = id WHERE since <> upto GROUP BY position
     )
     SELECT ${number("s.record_count")} AS present, ${number("files.inserted")} AS inserted,
@@ -85,7 +85,7 @@ async function inlinedChange(
   const deleted = await withInlinedDeletes(engine, tableId, async (deletes) => {
     if (deletes === null) return 0n;
     const { n } = await session.row<{ n: bigint }>(
-      `SELECT count(*) AS n FROM ${deletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}`,
+      `SELECT count(*) AS n FROM ${deletes} WHERE ${within("begin_snapshot", from, to)}`,
     );
     return n;
   });

@@ -1,6 +1,7 @@
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { quoteLiteral, quotePath } from "../sql/quote.js";
+import { liveAt } from "./ranges.js";
 
 /** A physical table of the lake. */
 export interface TableName {
@@ -92,8 +93,7 @@ async function readForms(
   name: TableName,
   snapshots: readonly bigint[],
 ): Promise<ReadonlyMap<bigint, TableVersion>> {
-  const at = (alias: string): string =>
-    `${alias}.begin_snapshot <= version AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > version)`;
+  const at = (alias: string): string => liveAt("version", alias);
   const rows = await session.rows<FormRow>(`
     SELECT CAST(version AS BIGINT) AS version, s.schema_name AS schema, t.table_name AS table, t.table_id AS id, t.table_uuid::VARCHAR AS uuid,
            c.column_id AS column_id, c.parent_column AS parent, c.column_name AS column, c.column_type AS type, c.begin_snapshot AS since

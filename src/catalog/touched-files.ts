@@ -11,6 +11,7 @@ import {
   type TouchedFile,
 } from "./file-parts.js";
 import { readInlined, withInlinedDeletes } from "./inlined.js";
+import { liveAt, within } from "./ranges.js";
 import { tableAtEnds } from "./tables.js";
 
 /** What a window touched of a table. */
@@ -70,7 +71,7 @@ function isPartial({ newest, deletes }: TouchedFile): boolean {
 
 /** True for a data file of the catalog whose rows, all or some, came or went within the window. */
 export function touchedFile(from: bigint, to: bigint): string {
-  return `begin_snapshot <= ${to} AND (begin_snapshot > ${from} OR (end_snapshot > ${from} AND end_snapshot <= ${to}) OR partial_max > ${from})`;
+  return `begin_snapshot <= ${to} AND (begin_snapshot > ${from} OR (${within("end_snapshot", from, to)}) OR partial_max > ${from})`;
 }
 
 /** True for a delete file of the catalog with deletes of the window. */
@@ -86,8 +87,7 @@ async function touchedFiles(
   inlinedDeletes: string | null,
 ): Promise<TouchedFile[] | null> {
   const [data, deletes] = [engine.metadataTable("ducklake_data_file"), engine.metadataTable("ducklake_delete_file")];
-  const at = (alias: string): string =>
-    `${alias}.begin_snapshot <= ${to} AND (${alias}.end_snapshot IS NULL OR ${alias}.end_snapshot > ${to})`;
+  const at = (alias: string): string => liveAt(to, alias);
   const path = (alias: string): string => `CASE WHEN NOT ${alias}.path_is_relative THEN ${alias}.path ELSE concat(
     CASE WHEN NOT t.path_is_relative THEN t.path ELSE concat(CASE WHEN s.path_is_relative THEN root.value END, s.path, t.path) END, ${alias}.path) END`;
   const rows = await session.rows<{
@@ -108,7 +108,7 @@ async function touchedFiles(
       WHERE table_id = ${tableId} AND ${touchedFile(from, to)}
       UNION SELECT data_file_id FROM ${deletes}
       WHERE table_id = ${tableId} AND ${touchedDeletes(from, to)}
-      ${inlinedDeletes === null ? "" : `UNION SELECT file_id FROM ${inlinedDeletes} WHERE begin_snapshot > ${from} AND begin_snapshot <= ${to}`}
+      ${inlinedDeletes === null ? "" : `UNION SELECT file_id FROM ${inlinedDeletes} WHERE ${within("begin_snapshot", from, to)}`}
     )
     SELECT f.data_file_id AS id, ${path("f")} AS path, f.record_count AS rows, f.begin_snapshot AS begin, f.end_snapshot AS end,
            f.partial_max AS newest, f.mapping_id IS NOT NULL AS mapped,

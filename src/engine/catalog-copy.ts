@@ -25,6 +25,11 @@ export function catalogFile(catalog: string): string | undefined {
   return plain.replace(/^(sqlite|duckdb):/i, "");
 }
 
+/** True for a catalog that is a file of SQLite. */
+export function isSqlite(catalog: string): boolean {
+  return /^(ducklake:)?sqlite:/i.test(catalog);
+}
+
 /** Changes with every commit to a catalog file. */
 export async function catalogStamp(file: string): Promise<string> {
   const stamps = await Promise.all(
@@ -69,7 +74,7 @@ export async function copyCatalog(config: LakeConfig, file: string): Promise<Cat
       const before = await catalogStamp(file);
       await copyFiles(COMPANIONS.map((ending) => [file + ending, copy + ending]));
       if ((await catalogStamp(file)) === before) {
-        const kind = /^(ducklake:)?sqlite:/i.test(config.catalog) ? "sqlite:" : "";
+        const kind = isSqlite(config.catalog) ? "sqlite:" : "";
         return { config: { ...config, catalog: `${kind}${copy}` }, [Symbol.asyncDispose]: remove };
       }
       await delay(PAUSE_MS);

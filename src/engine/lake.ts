@@ -5,7 +5,7 @@ import { type Logger, silentLogger } from "../logger.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { LakeConfig } from "../types.js";
 import { requireSameLake } from "./attached.js";
-import { noLake, requireCatalogFile } from "./catalog-copy.js";
+import { isSqlite, noLake, requireCatalogFile } from "./catalog-copy.js";
 import { type CatalogMark, firstMark, type MarkedCatalog, nextMark } from "./catalog-mark.js";
 import { FILE_MISSING } from "./errors.js";
 import { catalogExtensions, type ExtensionName, loadExtension } from "./extensions.js";
@@ -18,6 +18,9 @@ import { writeAhead } from "./write-ahead.js";
 
 /** The name under which the lake is attached. */
 export const LAKE_NAME = "lake";
+
+/** The name under which DuckLake attaches the lake's catalog. */
+export const METADATA_NAME = `__ducklake_metadata_${LAKE_NAME}`;
 
 export interface EngineOptions {
   /** An instance to work in; it is then the caller's to close. */
@@ -207,14 +210,13 @@ export class Engine {
 
   /** An open read of a SQLite catalog keeps every writer waiting, so there no reads are put together. */
   get readsTogether(): boolean {
-    return !/^(ducklake:)?sqlite:/i.test(this.config.catalog);
+    return !isSqlite(this.config.catalog);
   }
 
   /** One of the catalog's own tables, quoted. */
   metadataTable(name: string): string {
-    const database = `__ducklake_metadata_${LAKE_NAME}`;
     const schema = this.config.metadataSchema;
-    return quotePath(schema === undefined ? [database, name] : [database, schema, name]);
+    return quotePath(schema === undefined ? [METADATA_NAME, name] : [METADATA_NAME, schema, name]);
   }
 
   close(): void {
@@ -253,7 +255,7 @@ export class Engine {
     ];
     await this.attachCatalog(session, catalog, parts);
     // Only now is it known that the file is a lake's, and not one of somebody else's.
-    if (/^sqlite:/i.test(catalog) && !readOnly) await writeAhead(session, catalog, `__ducklake_metadata_${LAKE_NAME}`);
+    if (isSqlite(catalog) && !readOnly) await writeAhead(session, catalog, METADATA_NAME);
     if (!onS3 && this.config.s3 === undefined && (await this.storedOption(session, "data_path")).startsWith("s3://")) {
       await this.prepareS3(session, extensions);
     }

@@ -1,6 +1,5 @@
-import { consolidatedSelect, exactColumns } from "../catalog/consolidate.js";
+import { createConsolidated } from "../catalog/consolidate.js";
 import type { Session } from "../engine/session.js";
-import { createFromRows } from "../engine/sparing.js";
 import { ConfigError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, typedNulls } from "../sql/quote.js";
 import type { LogEntry } from "./registry.js";
@@ -56,8 +55,7 @@ export async function loadLoggedDelta(
 ): Promise<bigint> {
   const stored = storedRows(store, schema, read.entries);
   const decoded = `SELECT ${decodedColumns(schema)}, ${quoteIdentifier(schema.weight)} FROM (${stored})`;
-  const options = { weight: { from: schema.weight, to: weight }, exact: await exactColumns(session, columns, decoded) };
-  await createFromRows(session, target, decoded, (rows) => consolidatedSelect(columns, rows, options));
+  await createConsolidated(session, target, columns, decoded, { from: schema.weight, to: weight });
   return (await session.row<{ n: bigint }>(`SELECT count(*) AS n FROM temp.${quoteIdentifier(target)}`)).n;
 }
 

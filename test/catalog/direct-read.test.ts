@@ -22,11 +22,12 @@ interface Read {
   readonly direct: readonly boolean[];
   /** Rows with their weights, by the touched files. */
   readonly rows: readonly string[];
-  /** The same by the difference of two reads. */
-  readonly difference: readonly string[];
 }
 
-/** Runs statements before a window and in it (`$t` is the table), and reads the window both ways. */
+/**
+ * Runs statements before a window and in it (`$t` is the table), and reads the window by the touched files, which must give
+ * what the difference of two reads gives.
+ */
 async function read(before: readonly string[], within: readonly string[], columns?: readonly string[]): Promise<Read> {
   tables += 1;
   const table = `direct${tables}`;
@@ -50,11 +51,8 @@ async function read(before: readonly string[], within: readonly string[], column
   };
   const rows = await load("files");
   const touched = await readTouched(lake.session, lake.engine, request);
-  return {
-    direct: (touched?.parts ?? []).map(({ select }) => select.includes("read_parquet")),
-    rows,
-    difference: await load("difference"),
-  };
+  expect(rows).toEqual(await load("difference"));
+  return { direct: (touched?.parts ?? []).map(({ select }) => select.includes("read_parquet")), rows };
 }
 
 const VALUES = [
@@ -90,24 +88,19 @@ const CHANGE = [
 describe("values", () => {
   test.each(VALUES)("of the type %s", async (type, value) => {
     const values = `CASE WHEN i % 11 = 0 THEN NULL ELSE ${value} END::${type}`;
-    const { direct, rows, difference } = await read(
-      [`CREATE TABLE $t AS SELECT i, ${values} AS v FROM range(200) r(i)`],
-      CHANGE,
-    );
+    const { direct, rows } = await read([`CREATE TABLE $t AS SELECT i, ${values} AS v FROM range(200) r(i)`], CHANGE);
     expect(direct).toEqual([true, true]);
-    expect(rows).toEqual(difference);
     expect(rows.length).toBe(21 + 31);
   });
 
   test.each(["HUGEINT", "TIME", "INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)", "JSON", "TIMESTAMP_NS"])(
     "of the type %s are left to DuckLake",
     async (type) => {
-      const { direct, rows, difference } = await read(
+      const { direct } = await read(
         [`CREATE TABLE $t (i BIGINT, v ${type})`, "INSERT INTO $t SELECT i, NULL FROM range(200) r(i)"],
         CHANGE,
       );
       expect(direct).not.toContain(true);
-      expect(rows).toEqual(difference);
     },
   );
 });
@@ -116,7 +109,7 @@ describe("columns", () => {
   const OLD = "CREATE TABLE $t AS SELECT i, i % 7 AS a, i % 9 AS b FROM range(200) r(i)";
 
   test("that were renamed, and whose names others have now", async () => {
-    const { direct, rows, difference } = await read(
+    const { direct } = await read(
       [
         OLD,
         "ALTER TABLE $t RENAME COLUMN a TO c",
@@ -127,11 +120,10 @@ describe("columns", () => {
     );
     // The file from before the names is DuckLake's; the two from after them are not.
     expect(direct.toSorted()).toEqual([false, true, true]);
-    expect(rows).toEqual(difference);
   });
 
   test("that came with a default after some files", async () => {
-    const { direct, rows, difference } = await read(
+    const { direct, rows } = await read(
       [
         OLD,
         "ALTER TABLE $t ADD COLUMN c INTEGER DEFAULT 42",
@@ -140,12 +132,11 @@ describe("columns", () => {
       ["DELETE FROM $t WHERE i BETWEEN 190 AND 219"],
     );
     expect(direct.toSorted()).toEqual([false, true]);
-    expect(rows).toEqual(difference);
     expect(rows.filter((row) => row.includes('"c":42')).length).toBe(10);
   });
 
   test("that were dropped, or whose type was changed, after some files", async () => {
-    const { direct, rows, difference } = await read(
+    const { direct } = await read(
       [
         "CREATE TABLE $t AS SELECT i, (i % 7)::INTEGER AS a, i % 9 AS b FROM range(200) r(i)",
         "ALTER TABLE $t DROP COLUMN b",
@@ -155,21 +146,19 @@ describe("columns", () => {
       ["DELETE FROM $t WHERE i BETWEEN 190 AND 219"],
     );
     expect(direct.toSorted()).toEqual([false, true]);
-    expect(rows).toEqual(difference);
   });
 
   test("of a table of which others were altered", async () => {
-    const { direct, rows, difference } = await read(
+    const { direct } = await read(
       [OLD, "ALTER TABLE $t DROP COLUMN b", "ALTER TABLE $t ADD COLUMN d INTEGER"],
       ["DELETE FROM $t WHERE i BETWEEN 190 AND 210", "INSERT INTO $t SELECT 300 + i, 5, 6 FROM range(20) r(i)"],
       ["I", "a"],
     );
     expect(direct).toEqual([true, true]);
-    expect(rows).toEqual(difference);
   });
 
   test("in a partitioned and sorted table", async () => {
-    const { direct, rows, difference } = await read(
+    const { direct } = await read(
       [
         "CREATE TABLE $t (i BIGINT, a BIGINT, moment TIMESTAMP)",
         "ALTER TABLE $t SET PARTITIONED BY (a, year(moment))",
@@ -178,12 +167,11 @@ describe("columns", () => {
       ["DELETE FROM $t WHERE i BETWEEN 20 AND 80", "INSERT INTO $t SELECT i, 1, NULL FROM range(30) r(i)"],
     );
     expect(direct).toContain(true);
-    expect(rows).toEqual(difference);
   });
 
   test("of files that somebody else wrote are left to DuckLake", async () => {
     const file = `${lake.engine.config.dataPath}/foreign.parquet`;
-    const { direct, rows, difference } = await read(
+    const { direct } = await read(
       [
         "CREATE TABLE $t (i BIGINT, a BIGINT)",
         `COPY (SELECT i % 9 AS a, i FROM range(100) r(i)) TO '${file}'`,
@@ -192,13 +180,12 @@ describe("columns", () => {
       ["DELETE FROM $t WHERE i BETWEEN 20 AND 40"],
     );
     expect(direct).toEqual([false]);
-    expect(rows).toEqual(difference);
   });
 });
 
 describe("rows", () => {
   test("that came and went within a window, of files that came or went with it", async () => {
-    const { direct, rows, difference } = await read(
+    const { direct, rows } = await read(
       [
         "CREATE TABLE $t AS SELECT i, i % 7 AS a FROM range(200) r(i)",
         "INSERT INTO $t SELECT i, 1 FROM range(200, 300) r(i)",
@@ -212,7 +199,6 @@ describe("rows", () => {
       ],
     );
     expect(direct).toEqual([true, true]);
-    expect(rows).toEqual(difference);
     expect(rows.length).toBe(100 + 69);
   });
 
@@ -221,9 +207,8 @@ describe("rows", () => {
       { length: 80 },
       (_, file) => `INSERT INTO $t SELECT ${file} * 20 + i, ${file} FROM range(20) r(i)`,
     );
-    const { direct, rows, difference } = await read(["CREATE TABLE $t (i BIGINT, a BIGINT)"], inserts);
+    const { direct, rows } = await read(["CREATE TABLE $t (i BIGINT, a BIGINT)"], inserts);
     expect(direct).toEqual([true]);
-    expect(rows).toEqual(difference);
     expect(rows.length).toBe(1600);
   });
 

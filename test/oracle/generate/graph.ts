@@ -6,6 +6,7 @@
 import { type Column, type Expression, literal, type Query, scalar, select, simpleQuery } from "../ast.js";
 import type { Event, Scenario, Table, View } from "../scenario.js";
 import type { Draw } from "./draw.js";
+import { changedBeforeRefreshes, transaction } from "./events.js";
 
 const STARTS: Table = { name: "starts", columns: columns("node"), partitionBy: null };
 const EDGES: Table = { name: "edges", columns: columns("a", "b", "cost"), partitionBy: null };
@@ -13,10 +14,7 @@ const NODES = 14;
 
 /** The scenario with a graph, its view, and changes of the graph before each refresh. */
 export function withGraph(draw: Draw, scenario: Scenario): Scenario {
-  const events = scenario.events.flatMap((event, index): Event[] => {
-    if (event.kind !== "refresh" || index === 0) return [event];
-    return [...draw.times(1, 2, () => change(draw)), event];
-  });
+  const events = changedBeforeRefreshes(draw, scenario.events, () => change(draw));
   return {
     ...scenario,
     tables: [...scenario.tables, STARTS, EDGES],
@@ -50,7 +48,7 @@ function change(draw: Draw): Event {
   ])();
 }
 
-/** Edges lead upwards and downwards, some to and from nowhere. */
+/** Some edges lead to or from nowhere. */
 function edge(draw: Draw): string[] {
   const end = (): string => (draw.chance(6) ? "NULL" : node(draw));
   return [end(), end(), String(draw.integer(0, 3))];
@@ -106,9 +104,9 @@ function columns(...names: readonly string[]): Column[] {
 }
 
 function insert({ name }: Table, rows: readonly (readonly string[])[]): Event {
-  return { kind: "transaction", statements: [{ kind: "insert", table: name, rows: rows.map((row) => [...row]) }] };
+  return transaction({ kind: "insert", table: name, rows });
 }
 
 function sql({ name }: Table, text: string): Event {
-  return { kind: "transaction", statements: [{ kind: "sql", table: name, sql: text }] };
+  return transaction({ kind: "sql", table: name, sql: text });
 }

@@ -14,8 +14,9 @@ import {
   simpleQuery,
 } from "../ast.js";
 import { identifier } from "../print.js";
-import type { Event, Scenario, Statement, Table, View } from "../scenario.js";
+import type { Event, Scenario, Table, View } from "../scenario.js";
 import type { Draw } from "./draw.js";
+import { changedBeforeRefreshes, transaction } from "./events.js";
 
 const TABLE = "journal";
 const VIEW = "running";
@@ -39,10 +40,7 @@ export function withJournal(draw: Draw, scenario: Scenario): Scenario {
   const journal = new Journal(draw, order.grows, copies);
   const table: Table = { name: TABLE, columns: COLUMNS, partitionBy: null };
   const initial: Event[] = draw.chance(90) ? [journal.grow(draw.integer(3, 14))] : [];
-  const events = scenario.events.flatMap((event, index): Event[] => {
-    if (event.kind !== "refresh" || index === 0) return [event];
-    return [...draw.times(1, 2, () => journal.change()), event];
-  });
+  const events = changedBeforeRefreshes(draw, scenario.events, () => journal.change());
   return {
     ...scenario,
     tables: [...scenario.tables, table],
@@ -135,10 +133,6 @@ class Journal {
     this.rows += 1;
     return String(this.rows);
   }
-}
-
-function transaction(...statements: readonly Statement[]): Event {
-  return { kind: "transaction", statements };
 }
 
 function makeView(draw: Draw, windows: readonly Call[]): View {
