@@ -112,6 +112,16 @@ describe("the delta, by the touched files, by the feed and by the difference of 
     expect(await loadBoth(changed, [])).toMatchObject({ delta: ["-12"], rows: 1n });
   });
 
+  test("keeps apart what is equal and not the same", async () => {
+    const changed = await window(
+      "CREATE TABLE $t AS SELECT range AS a, 0.0::DOUBLE AS d FROM range(30)",
+      "UPDATE $t SET d = '-0.0'::DOUBLE WHERE a < 12",
+    );
+    expect((await loadBoth(changed, ["d"])).rows).toBe(2n);
+    const shape = { columns: ["half"], select: (rows: string) => `SELECT d / 2 AS half, _ivm_weight FROM (${rows})` };
+    expect((await loadBoth(changed, ["d"], shape)).rows).toBe(2n);
+  });
+
   test("is empty where rows came back as they were", async () => {
     const changed = await window(
       "CREATE TABLE $t AS SELECT range AS a FROM range(30)",
