@@ -33,7 +33,16 @@ export interface TouchedFile {
   readonly newest: bigint | null;
   /** True where the file's columns are found by a mapping of names. */
   readonly mapped: boolean;
-  readonly deletes: readonly { readonly path: string; readonly begin: bigint; readonly partial: boolean }[];
+  readonly deletes: readonly DeleteFile[];
+}
+
+interface DeleteFile {
+  readonly path: string;
+  /** How many positions it holds. */
+  readonly rows: bigint;
+  readonly begin: bigint;
+  /** True where it holds deletes of several snapshots. */
+  readonly partial: boolean;
 }
 
 /** Positions of a file's rows that were deleted: how many up to the window's start, and which ones inside it. */
@@ -41,7 +50,18 @@ export interface DeletedRows {
   readonly before: bigint;
   readonly inside: bigint;
   readonly positions: string;
+  /** How many its delete files hold in all, also of later snapshots. */
+  readonly held: bigint;
 }
+
+/** By how many rows a file's own grew within the window, whose rows all came with one snapshot. */
+export function fileGrowth({ from, to }: FilesRequest, file: TouchedFile, deleted: DeletedRows): bigint {
+  const before = file.begin > from ? 0n : file.rows - deleted.before;
+  const after = file.end !== null && file.end <= to ? 0n : file.rows - deleted.before - deleted.inside;
+  return after - before;
+}
+
+export const NONE_DELETED: DeletedRows = { before: 0n, inside: 0n, positions: "", held: 0n };
 
 /** What is to be read of the files that a window touched. */
 export function fileParts(
@@ -61,7 +81,7 @@ export function fileParts(
   const readerOf = (file: TouchedFile): DirectRead | null => (direct?.reads(file) === true ? direct : null);
   for (const file of files) {
     const [isNew, isGone] = [file.begin > from, file.end !== null && file.end <= to];
-    const { before, inside, positions } = deleted.get(file.id) ?? { before: 0n, inside: 0n, positions: "" };
+    const { before, inside, positions } = deleted.get(file.id) ?? NONE_DELETED;
     // A merged file has rows of several snapshots, so that both versions of the table may see some of them.
     if (file.newest !== null && file.newest > from) whole.mixed.push(file);
     else if (isNew && isGone) continue;

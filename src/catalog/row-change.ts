@@ -8,18 +8,18 @@ import type { Touched } from "./touched-files.js";
 
 /**
  * By how many rows a table grew within a window. The catalog's numbers of rows and of deletes say it for all files but
- * those whose rows came or went with several snapshots, which DuckLake counts. It does not go by the list of touched
- * files: one that is missing there shows.
+ * those whose rows came with several snapshots, which DuckLake counts, and those whose rows went with several, which hold
+ * as many deletes as the catalog says. It does not go by the list of touched files: one that is missing there shows.
  */
 export async function rowChange(
   session: Session,
   engine: Engine,
   request: FilesRequest,
-  { unclear, grown, inlinedDeletes }: Omit<Touched, "parts">,
+  { unclear, counted, grown, inlinedDeletes }: Omit<Touched, "parts">,
 ): Promise<bigint> {
   const { tableId, from, to } = request;
-  const others = (file: string): string =>
-    unclear.length === 0 ? "" : ` AND ${file} NOT IN (${unclear.map(({ id }) => id).join(", ")})`;
+  const apart = [...unclear, ...counted].map(({ id }) => id);
+  const others = (file: string): string => (apart.length === 0 ? "" : ` AND ${file} NOT IN (${apart.join(", ")})`);
   const at = (rows: string, version: bigint): string => `coalesce(sum(${rows}) FILTER (WHERE ${liveAt(version)}), 0)`;
   const sum = (table: string, rows: string): string =>
     `(SELECT ${at(rows, to)} - ${at(rows, from)} FROM ${engine.metadataTable(table)}
@@ -31,10 +31,11 @@ export async function rowChange(
   const { change } = await session.row<{ change: bigint }>(
     `SELECT CAST(${sum("ducklake_data_file", "record_count")} - ${sum("ducklake_delete_file", "delete_count")} - ${inlined} AS BIGINT) AS change`,
   );
-  if (unclear.length === 0) return change + grown;
+  const known = counted.reduce((sum, { growth }) => sum + growth, change + grown);
+  if (unclear.length === 0) return known;
   const paths = unclear.map(({ path }) => quoteLiteral(path)).join(", ");
   const count = (version: bigint): string =>
     `(SELECT count(*) FROM ${tableAtVersion(request.table, version)} WHERE filename IN (${paths}))`;
-  const counted = await session.row<{ change: bigint }>(`SELECT ${count(to)} - ${count(from)} AS change`);
-  return change + grown + counted.change;
+  const found = await session.row<{ change: bigint }>(`SELECT ${count(to)} - ${count(from)} AS change`);
+  return known + found.change;
 }

@@ -149,6 +149,8 @@ interface SnapshotChanges {
   readonly byTable: Map<bigint, Set<string>>;
   /** The view whose refresh made it; null for any other commit. */
   readonly view: string | null;
+  /** The id that a refresh gave to its commit; null for any other commit. */
+  readonly commit: string | null;
   tablesChanged: boolean;
   viewsChanged: boolean;
 }
@@ -162,12 +164,29 @@ export class ChangeHistory {
 
   private constructor(
     private readonly snapshots: SnapshotChanges[],
+    private readonly readFrom: bigint,
     private readUpTo: bigint,
   ) {}
 
   /** Reads the changes of the snapshots in `[from, to]`. */
   static async read(session: Session, from: bigint, to: bigint): Promise<ChangeHistory> {
-    return new ChangeHistory(await readChanges(session, from - 1n, to), to);
+    return new ChangeHistory(await readChanges(session, from - 1n, to), from, to);
+  }
+
+  /** The changes that come after a snapshot, of which none was read yet. */
+  static after(snapshot: bigint): ChangeHistory {
+    return new ChangeHistory([], snapshot + 1n, snapshot);
+  }
+
+  /** True where the changes are known from a snapshot on. */
+  covers(from: bigint): boolean {
+    return this.readFrom <= from;
+  }
+
+  /** What was read so far of `from` and what came after it. */
+  since(from: bigint): ChangeHistory {
+    const kept = this.snapshots.filter(({ id }) => id >= from);
+    return new ChangeHistory(kept, from > this.readFrom ? from : this.readFrom, this.readUpTo);
   }
 
   /** Reads on, up to a snapshot that was made since. Of calls that come together each snapshot is read by one. */
@@ -227,6 +246,12 @@ export class ChangeHistory {
     return this.snapshots.find((snapshot) => snapshot.id > from && changes(snapshot))?.id;
   }
 
+  /** The ids of the commits after `from` that changed rows of a table, in their order; null for one that carries none. */
+  commitsTo(table: bigint, from: bigint): (string | null)[] {
+    const changes = (snapshot: SnapshotChanges): boolean => changesRows(snapshot, (changed) => changed === table);
+    return this.snapshots.filter((snapshot) => snapshot.id > from && changes(snapshot)).map(({ commit }) => commit);
+  }
+
   window(from: bigint, to: bigint): WindowChanges {
     const inside = this.snapshots.filter((snapshot) => snapshot.id > from && snapshot.id <= to);
     const byTable = new Map<bigint, Set<string>>();
@@ -259,11 +284,12 @@ async function readChanges(session: Session, from: bigint, to: bigint): Promise<
     id: bigint;
     time: string;
     view: string | null;
+    commit: string | null;
     key: string | null;
     tables: readonly string[] | null;
   }>(`
     SELECT snapshot_id AS id, snapshot_time::VARCHAR AS time, CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.view') END AS view,
-           entry.key AS key, entry.value AS tables
+           CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.commit') END AS "commit", entry.key AS key, entry.value AS tables
     FROM (
       SELECT snapshot_id, snapshot_time, commit_extra_info AS extra, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
       FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
@@ -271,9 +297,9 @@ async function readChanges(session: Session, from: bigint, to: bigint): Promise<
     )
     ORDER BY 1`);
   const snapshots = new Map<bigint, SnapshotChanges>();
-  for (const { id, time, view, key, tables } of rows) {
+  for (const { id, time, view, commit, key, tables } of rows) {
     const known = snapshots.get(id);
-    const snapshot = known ?? { id, time, view, byTable: new Map(), tablesChanged: false, viewsChanged: false };
+    const snapshot = known ?? { id, time, view, commit, byTable: new Map(), tablesChanged: false, viewsChanged: false };
     snapshots.set(id, snapshot);
     if (key === null) continue;
     snapshot.viewsChanged ||= /view/.test(key);

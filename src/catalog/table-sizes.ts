@@ -1,5 +1,6 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
+import { quoteLiteral } from "../sql/quote.js";
 import { readInlined, withInlinedDeletes } from "./inlined.js";
 import { liveAt, within } from "./ranges.js";
 
@@ -53,6 +54,23 @@ export async function tableSizes(
     sizes.push({ rows: after + inlined.came, changed: inserted + deleted + inlined.came + inlined.went });
   }
   return sizes;
+}
+
+/** How many rows were ever written to the tables of a schema that have these names; names are compared as they are. */
+export async function rowsWritten(
+  session: Session,
+  engine: Engine,
+  schema: string,
+  tables: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const rows = await session.rows<{ name: string; rows: bigint }>(
+    `SELECT t.table_name AS name, n.record_count AS rows
+     FROM ${engine.metadataTable("ducklake_table_stats")} n
+     JOIN ${engine.metadataTable("ducklake_table")} t ON t.table_id = n.table_id AND t.end_snapshot IS NULL
+     JOIN ${engine.metadataTable("ducklake_schema")} s ON s.schema_id = t.schema_id AND s.end_snapshot IS NULL
+     WHERE s.schema_name = ${quoteLiteral(schema)} AND t.table_name IN (${tables.map(quoteLiteral).join(", ")})`,
+  );
+  return new Map(rows.map(({ name, rows }) => [name, rows]));
 }
 
 function fileRows(session: Session, engine: Engine, requests: readonly SizeRequest[]): Promise<FileRows[]> {

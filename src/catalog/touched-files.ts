@@ -5,8 +5,10 @@ import { DirectRead } from "./direct-read.js";
 import {
   type DeletedRows,
   type FilesRequest,
+  fileGrowth,
   fileParts,
   inlinedParts,
+  NONE_DELETED,
   type Part,
   type TouchedFile,
 } from "./file-parts.js";
@@ -17,8 +19,10 @@ import { tableAtEnds } from "./tables.js";
 /** What a window touched of a table. */
 export interface Touched {
   readonly parts: readonly Part[];
-  /** Files of which the catalog's numbers do not say how many rows they had at each end of the window. */
+  /** Files whose rows came with several snapshots: the catalog's numbers do not say how many there were at each end. */
   readonly unclear: readonly { readonly id: bigint; readonly path: string }[];
+  /** Files whose delete files hold deletes of several snapshots: by how many rows each grew is told from those files. */
+  readonly counted: readonly { readonly id: bigint; readonly growth: bigint }[];
   /** By how many rows the catalog's own tables of rows grew within the window. */
   readonly grown: bigint;
   /** The catalog's own table of deletes; null where it has none of the window. */
@@ -53,20 +57,24 @@ async function readParts(
   if (files.length - onlyCame.length > MOST_FILES) return null;
   const deleted = await deletedRows(session, request, files, inlinedDeletes);
   if ([...deleted.values()].reduce((sum, { inside }) => sum + inside, 0n) > MOST_POSITIONS) return null;
+  if (!files.every((file) => holdsAllDeletes(file, deleted.get(file.id) ?? NONE_DELETED))) return null;
   const form = await tableAtEnds(session, engine, request.table, request.from, request.to);
   const direct = DirectRead.of(form.after?.columns ?? [], request.columns);
   const inCatalog = request.inlined ? await readInlined(session, engine, request) : [];
   return {
     parts: [...fileParts(request, direct, files, deleted), ...inCatalog.flatMap((rows) => inlinedParts(request, rows))],
-    unclear: files.filter(isPartial),
+    unclear: files.filter(({ newest }) => newest !== null),
+    counted: files
+      .filter(({ newest, deletes }) => newest === null && deletes.some(({ partial }) => partial))
+      .map((file) => ({ id: file.id, growth: fileGrowth(request, file, deleted.get(file.id) ?? NONE_DELETED) })),
     grown: inCatalog.reduce((sum, { before, after }) => sum + after - before, 0n),
     inlinedDeletes,
   };
 }
 
-/** True where rows of one file came, or went, with several snapshots. */
-function isPartial({ newest, deletes }: TouchedFile): boolean {
-  return newest !== null || deletes.some(({ partial }) => partial);
+/** True where the delete files of a file hold as many positions as the catalog says. */
+function holdsAllDeletes({ deletes }: TouchedFile, { held }: DeletedRows): boolean {
+  return deletes.reduce((sum, { rows }) => sum + rows, 0n) === held;
 }
 
 /** True for a data file of the catalog whose rows, all or some, came or went within the window. */
@@ -100,6 +108,7 @@ async function touchedFiles(
     mapped: boolean;
     known: boolean;
     deletes: string | null;
+    deletes_rows: bigint | null;
     deletes_begin: bigint | null;
     partial: boolean;
   }>(`
@@ -113,7 +122,7 @@ async function touchedFiles(
     SELECT f.data_file_id AS id, ${path("f")} AS path, f.record_count AS rows, f.begin_snapshot AS begin, f.end_snapshot AS end,
            f.partial_max AS newest, f.mapping_id IS NOT NULL AS mapped,
            f.encryption_key IS NULL AND coalesce(f.file_format = 'parquet', false) AND coalesce(d.format = 'parquet', true) AS known,
-           CASE WHEN d.data_file_id IS NOT NULL THEN ${path("d")} END AS deletes, d.begin_snapshot AS deletes_begin,
+           CASE WHEN d.data_file_id IS NOT NULL THEN ${path("d")} END AS deletes, d.delete_count AS deletes_rows, d.begin_snapshot AS deletes_begin,
            d.partial_max IS NOT NULL AS partial
     FROM touched JOIN ${data} f USING (data_file_id)
     JOIN ${engine.metadataTable("ducklake_table")} t ON t.table_id = f.table_id AND ${at("t")}
@@ -123,10 +132,11 @@ async function touchedFiles(
     ORDER BY id`);
   if (rows.some((row) => !row.known)) return null;
   const files = new Map<bigint, TouchedFile & { deletes: TouchedFile["deletes"][number][] }>();
-  for (const { deletes: deletePath, deletes_begin: begin, partial, ...file } of rows) {
+  for (const { deletes: deletePath, deletes_rows: held, deletes_begin: begin, partial, ...file } of rows) {
     const known = files.get(file.id) ?? { ...file, deletes: [] };
     files.set(file.id, known);
-    if (deletePath !== null && begin !== null) known.deletes.push({ path: deletePath, begin, partial });
+    if (deletePath !== null && begin !== null)
+      known.deletes.push({ path: deletePath, rows: held ?? 0n, begin, partial });
   }
   return [...files.values()];
 }
@@ -142,25 +152,27 @@ async function deletedRows(
     file.deletes.map(({ path, begin, partial }) => {
       // A delete file that holds deletes of several snapshots says of each position which one it was.
       const at = partial ? "_ducklake_internal_snapshot_id" : String(begin);
-      return `SELECT ${file.id} AS file, pos, ${at} AS deleted_at FROM read_parquet(${quoteLiteral(path)})`;
+      return `SELECT ${file.id} AS file, pos, ${at} AS deleted_at, 1 AS held FROM read_parquet(${quoteLiteral(path)})`;
     }),
   );
   if (inlinedDeletes !== null && files.length > 0) {
     const touched = files.map(({ id }) => String(id)).join(", ");
     selects.push(
-      `SELECT file_id AS file, row_id AS pos, begin_snapshot AS deleted_at FROM ${inlinedDeletes} WHERE file_id IN (${touched})`,
+      `SELECT file_id AS file, row_id AS pos, begin_snapshot AS deleted_at, 0 AS held FROM ${inlinedDeletes} WHERE file_id IN (${touched})`,
     );
   }
   if (selects.length === 0) return new Map();
   const rows = await session.rows<DeletedRows & { file: bigint }>(`
     WITH deletes AS (
-      SELECT file, pos, min(deleted_at) AS deleted_at FROM (${selects.join(" UNION ALL ")}) WHERE deleted_at <= ${to} GROUP BY ALL
+      SELECT file, pos, min(deleted_at) AS deleted_at, sum(held) AS held FROM (${selects.join(" UNION ALL ")}) GROUP BY ALL
     ), counted AS (
-      SELECT file, count(*) FILTER (WHERE deleted_at <= ${from}) AS before, count(*) FILTER (WHERE deleted_at > ${from}) AS inside
+      SELECT file, count(*) FILTER (WHERE deleted_at <= ${from}) AS before,
+             count(*) FILTER (WHERE deleted_at > ${from} AND deleted_at <= ${to}) AS inside, CAST(sum(held) AS BIGINT) AS held
       FROM deletes GROUP BY file
     )
-    SELECT file::BIGINT AS file, any_value(before) AS before, any_value(inside) AS inside,
-           coalesce(string_agg(pos, ', ' ORDER BY pos) FILTER (WHERE deleted_at > ${from} AND inside <= ${MOST_POSITIONS}), '') AS positions
+    SELECT file::BIGINT AS file, any_value(before) AS before, any_value(inside) AS inside, any_value(counted.held) AS held,
+           coalesce(string_agg(pos, ', ' ORDER BY pos)
+             FILTER (WHERE deleted_at > ${from} AND deleted_at <= ${to} AND inside <= ${MOST_POSITIONS}), '') AS positions
     FROM deletes JOIN counted USING (file) GROUP BY file`);
   return new Map(rows.map(({ file, ...row }) => [file, row]));
 }

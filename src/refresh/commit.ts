@@ -19,12 +19,14 @@ const COMMIT_CONFLICTS: ReadonlySet<string> = new Set([LOST_RACE, CATALOG_BUSY])
 export async function commit(input: WriteInput, write: () => Promise<VisibleCounts>): Promise<Written> {
   const { session, state, definition, before, horizon, runId } = input;
   const commitId = randomUUID();
+  const progress = { view: definition.name, horizon, runId, instant: input.instant, costs: null as string | null };
   const transaction = async () => {
     // In SQLite everybody waits for a transaction that has read, so one that will come to nothing ends at once.
     if (!input.engine.readsTogether && !(await standsAsPlanned(input))) throw moved(definition.name);
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict. Where another
     // run has moved the view before, the row is not the one that was planned with.
+    progress.costs = input.record.costs();
     const updated = await session.change(
       `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, costs = $5, updated_at = now()
        WHERE view = $6 AND ${UNMOVED}`,
@@ -33,7 +35,7 @@ export async function commit(input: WriteInput, write: () => Promise<VisibleCoun
         runId,
         input.instant,
         printCursors(input.cursors),
-        input.record.costs(),
+        progress.costs,
         definition.name,
         before.horizon,
         before.runId,
@@ -65,6 +67,7 @@ export async function commit(input: WriteInput, write: () => Promise<VisibleCoun
   const isRepeatable = input.log === null || input.log.mode === "append";
   const codes = isRepeatable ? COMMIT_CONFLICTS : new Set<string>();
   const counts = await retryConflicts(once, async () => undefined, { patience, signal, codes });
+  state.kept.noteMove(commitId, { progress, cursors: input.cursors });
   let snapshot: Promise<bigint> | undefined;
   const lookUp = (own: Session): Promise<bigint> => (snapshot ??= snapshotOf(input, own, commitId));
   return { ...counts, snapshot: lookUp };

@@ -34,6 +34,8 @@ export interface ComputeInput {
   readonly counted: readonly string[];
   /** The tables of recursions, likewise. */
   readonly recursions: readonly string[];
+  /** Which of these tables are large. */
+  readonly large: ReadonlySet<string>;
   readonly instants: Instants;
 }
 

@@ -14,10 +14,13 @@ export interface Stored {
   readonly columns: readonly PhysicalColumn[];
 }
 
-/** The rows of such a table as values. */
-export function presentRows(stored: Stored, table: string): string {
+/** The column with the number that a row has in its table, where rows that were read may go. */
+export const STORED_ROW = "_ivm_row";
+
+/** The rows of such a table as values. @param others more columns. */
+export function presentRows(stored: Stored, table: string, others: readonly string[] = []): string {
   const columns = stored.columns.map((column) => `${decode(column)} AS ${quoteIdentifier(column.name)}`);
-  return `SELECT ${columns.join(", ")} FROM ${table}`;
+  return `SELECT ${[...columns, ...others].join(", ")} FROM ${table}`;
 }
 
 /** Fills DIFFERENCE, or another table, with `after` minus `before`, two SELECTs of such rows as values. */

@@ -5,6 +5,7 @@ import { quoteIdentifier as q } from "../sql/quote.js";
 import { countedDifference } from "../view/beside.js";
 import type { CountedTable } from "../view/layout.js";
 import { presentRows } from "./difference.js";
+import { type EqualityOf, equalityFor, isPlain, NULL_IS_A_KEY } from "./equality.js";
 import type { TakeColumn } from "./fold-states.js";
 import { tableAltered } from "./stored-table.js";
 
@@ -18,6 +19,8 @@ export interface CountInput {
   readonly keys: readonly ColumnId[];
   /** The table with the changed rows, summed up. */
   readonly changedRows: string;
+  /** True where the counted table has so many rows that it matters how they are read. */
+  readonly isLarge: boolean;
 }
 
 /** The temporary table with the values of a counted table that came or went, with `weight` 1 or -1, or 0 for neither. */
@@ -47,7 +50,8 @@ export async function countValues(
   const ids = [...keys, table.id];
   const columns = [...keys.map(q), `${inputs.value} AS ${q(table.id)}`];
   const nameOf = (id: ColumnId): string => q(table.columns.find((column) => column.id === id)?.name ?? id);
-  const match = ids.map((id) => `old.${nameOf(id)} IS NOT DISTINCT FROM changed.${q(id)}`).join(" AND ");
+  const equality = input.isLarge ? await equalityOf(input, table, inputs.taken) : NULL_IS_A_KEY;
+  const match = ids.map((id) => `old.${nameOf(id)} ${equality(id)} changed.${q(id)}`).join(" AND ");
   const before = `coalesce(old.${nameOf(table.copies)}, 0)`;
   await session.run(`
     CREATE OR REPLACE TEMP TABLE ${q(changedValues(position))} AS
@@ -64,6 +68,23 @@ export async function countValues(
   await session.run(
     `CREATE OR REPLACE TEMP TABLE ${q(countedDifference(position))} AS ${rows("before", "-1")} UNION ALL ${rows("after", "1")}`,
   );
+}
+
+/** The value itself is no NULL where it is taken. */
+async function equalityOf(
+  { session, changedRows, keys }: CountInput,
+  table: CountedTable,
+  taken: string,
+): Promise<EqualityOf> {
+  const columns = table.columns.map(({ id, type }) => ({ name: id, type }));
+  const ofKeys = await equalityFor(
+    session,
+    changedRows,
+    columns.filter(({ name }) => keys.includes(name)),
+    taken,
+  );
+  const value = columns.find(({ name }) => name === table.id);
+  return (name) => (name === value?.name && isPlain(value.type) ? "=" : ofKeys(name));
 }
 
 async function requireCounts({ session, view }: CountInput, position: number): Promise<void> {

@@ -8,8 +8,9 @@ import { consolidated, type LeafRenderer, renderRelation, renderTerms } from "..
 import { quoteIdentifier } from "../sql/quote.js";
 import type { Layout } from "../view/layout.js";
 import type { ViewPlan } from "../view/plan-view.js";
-import type { GroupState } from "../view/states.js";
-import { fillDifference, presentRows } from "./difference.js";
+import type { GroupState, PhysicalColumn } from "../view/states.js";
+import { fillDifference, presentRows, STORED_ROW } from "./difference.js";
+import { equalityFor, NULL_IS_A_KEY } from "./equality.js";
 import { foldState, stateChange, type TakeColumn } from "./fold-states.js";
 import { changedValues, countedInputs, countValues } from "./fold-values.js";
 
@@ -28,13 +29,16 @@ export interface FoldInput {
   readonly table: string;
   /** The tables of counted values, as they stand in FROM. */
   readonly counted: readonly string[];
+  /** Which of these tables are large. */
+  readonly large: ReadonlySet<string>;
   /** The view's name, for errors. */
   readonly view: string;
 }
 
 const CHANGED_ROWS = "ivm_changed_rows";
 const CHANGED_GROUPS = "ivm_changed_groups";
-const OLD_GROUPS = "ivm_old_groups";
+/** The stored rows of the groups that changed: a later step takes those away that go. */
+export const OLD_GROUPS = "ivm_old_groups";
 const FOLDED = "ivm_folded";
 const REREAD = "ivm_reread";
 
@@ -44,10 +48,7 @@ export async function foldGroups(input: FoldInput): Promise<void> {
   const { session, groups, layout } = input;
   const foldable = groups.states.every((state) => state.rule.rule !== "reread");
   await (foldable ? sumByGroup(input) : collectGroups(input));
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE ${q(OLD_GROUPS)} AS SELECT data.* FROM (${presentRows(layout, input.table)}) AS data
-     ${groups.keys.length === 0 ? `WHERE EXISTS (SELECT 1 FROM ${q(CHANGED_GROUPS)})` : `SEMI JOIN ${q(CHANGED_GROUPS)} AS changed ON ${matchKeys(input, "data", "changed")}`}`,
-  );
+  await readOldGroups(input);
   const names = layout.columns.map((column) => q(column.name)).join(", ");
   let after: string;
   if (foldable) {
@@ -61,7 +62,7 @@ export async function foldGroups(input: FoldInput): Promise<void> {
   }
   await fillDifference(session, layout, after, `SELECT ${names} FROM ${q(OLD_GROUPS)}`);
   const changed = (layout.counted ?? []).map((_, position) => changedValues(position));
-  await session.dropTemporary([CHANGED_ROWS, CHANGED_GROUPS, OLD_GROUPS, FOLDED, REREAD, ...changed]);
+  await session.dropTemporary([CHANGED_ROWS, CHANGED_GROUPS, FOLDED, REREAD, ...changed]);
 }
 
 function rowsColumn(states: readonly GroupState[]): ColumnId {
@@ -70,18 +71,30 @@ function rowsColumn(states: readonly GroupState[]): ColumnId {
   return rows.id;
 }
 
-/** `IS NOT DISTINCT FROM` on each key: a NULL key is a group like any other. */
-function matchKeys(input: FoldInput, data: string, changed: string): string {
+/** The groups as they are stored, each with its row, which goes where the group changes. */
+async function readOldGroups(input: FoldInput): Promise<void> {
+  const { session, groups, layout, table } = input;
+  const rows = `(${presentRows(layout, table, [`rowid AS ${q(STORED_ROW)}`])}) AS data`;
+  const keys = groups.keys.map((key) => ({ name: key, type: columnOf(layout, key).type }));
+  const equality = input.large.has(table) ? await equalityFor(session, CHANGED_GROUPS, keys) : NULL_IS_A_KEY;
+  const changed =
+    keys.length === 0
+      ? `WHERE EXISTS (SELECT 1 FROM ${q(CHANGED_GROUPS)})`
+      : `SEMI JOIN ${q(CHANGED_GROUPS)} AS changed ON ${matchKeys(input, "data", "changed", equality)}`;
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${q(OLD_GROUPS)} AS SELECT data.* FROM ${rows} ${changed}`);
+}
+
+function matchKeys(input: FoldInput, data: string, changed: string, equality = NULL_IS_A_KEY): string {
   const match = input.groups.keys.map(
-    (key) => `${data}.${q(nameOf(input.layout, key))} IS NOT DISTINCT FROM ${changed}.${q(key)}`,
+    (key) => `${data}.${q(columnOf(input.layout, key).name)} ${equality(key)} ${changed}.${q(key)}`,
   );
   return match.length === 0 ? "true" : match.join(" AND ");
 }
 
-function nameOf(layout: Layout, id: ColumnId): string {
+function columnOf(layout: Layout, id: ColumnId): PhysicalColumn {
   const column = layout.columns.find((candidate) => candidate.id === id);
   if (column === undefined) throw new TypeError(`no physical column for ${id}`);
-  return column.name;
+  return column;
 }
 
 /** The groups of all changed rows, where no state is folded. */
@@ -138,8 +151,10 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   const one = keys.length === 0 ? " HAVING count(*) > 0" : "";
   const joins: string[] = [];
   for (const [position, { table, inputs: taken }] of counted.entries()) {
-    const count = { session, view: input.view, keys: groups.keys, changedRows: CHANGED_ROWS };
-    await countValues(count, position, table, input.counted[position] ?? "", taken);
+    const present = input.counted[position] ?? "";
+    const isLarge = input.large.has(present);
+    const count = { session, view: input.view, keys: groups.keys, changedRows: CHANGED_ROWS, isLarge };
+    await countValues(count, position, table, present, taken);
     joins.push(`LEFT JOIN ${valueChanges(groups, position)}`);
   }
   const rest = keys.length === 0 ? "*" : `* EXCLUDE (${keys.join(", ")})`;
@@ -180,7 +195,7 @@ function changesOf(states: readonly GroupState[], values: number | undefined, ta
 /** Old state and change put together, with a mark on the groups that must be read anew; true where there are any, in REREAD. */
 async function fold(input: FoldInput): Promise<boolean> {
   const { session, groups, layout } = input;
-  const old = (id: ColumnId): string => `old.${q(nameOf(layout, id))}`;
+  const old = (id: ColumnId): string => `old.${q(columnOf(layout, id).name)}`;
   const rereads: string[] = [];
   const columns: string[] = [];
   const values: string[] = [];

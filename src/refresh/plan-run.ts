@@ -106,7 +106,9 @@ async function readRun(
   const [oldest = present] = [...state.cursors.map((cursor) => cursor.snapshot), ...ends].sort((a, b) =>
     a < b ? -1 : 1,
   );
-  const history = await ChangeHistory.read(session, oldest, present);
+  const history = engine.readsTogether
+    ? await tables.kept.history(session, oldest, present)
+    : await ChangeHistory.read(session, oldest, present);
   const tampered = await findTampering(session, engine, tables, state, history, present);
   const instant = history.timeOf(horizon) ?? (await commitTime(session, engine, horizon));
   return {

@@ -70,7 +70,7 @@ async function finish(
 ): Promise<Reason[]> {
   const changed = statusOf(results) !== "unchanged";
   const unrecorded = await recordFailures(run, runId, results);
-  if (changed) await tidyStateTables(run.session, run.engine, run.tables);
+  if (changed) await tidyStateTables(run.session, run.engine, run.tables, run.present);
   if (run.logs === undefined) return unrecorded;
   const logs = [
     ...views.map((view) => view.name),

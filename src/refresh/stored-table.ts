@@ -4,7 +4,8 @@ import { RefreshError } from "../errors.js";
 import type { ColumnId } from "../plan/relation.js";
 import { quoteIdentifier as q } from "../sql/quote.js";
 import { encode } from "../view/visible.js";
-import type { Stored } from "./difference.js";
+import { STORED_ROW, type Stored } from "./difference.js";
+import { equalityFor, NULL_IS_A_KEY } from "./equality.js";
 
 /** A table that a view keeps, and the change that is to be written to it. */
 export interface StoredTable extends Stored {
@@ -16,12 +17,15 @@ export interface StoredTable extends Stored {
   /** The temporary tables with the difference, and with the rows that go. */
   readonly difference: string;
   readonly victims: string;
+  /** A temporary table with all rows that may go, as values, and their STORED_ROW; undefined where they must be looked for. */
+  readonly present: string | undefined;
+  readonly isLarge: boolean;
 }
 
 /** Creates the table, or replaces what has its name, and fills it from a SELECT of its rows as values. */
 export async function createTable(
   session: Session,
-  stored: Omit<StoredTable, "keys" | "difference" | "victims">,
+  stored: Omit<StoredTable, "keys" | "difference" | "victims" | "present" | "isLarge">,
   rows: string,
 ): Promise<void> {
   const columns = stored.columns.map((column) => `${q(column.name)} ${column.stored}`).join(", ");
@@ -32,27 +36,43 @@ export async function createTable(
 /** Finds the rows to delete by value, one for each copy that goes; gives how many there must be. */
 export async function findVictims(session: Session, stored: StoredTable): Promise<bigint> {
   const weight = q(WEIGHT);
-  const { keys, table, difference, victims } = stored;
-  const match = stored.columns
-    .filter((column) => keys === undefined || keys.includes(column.id))
-    .map(
-      (column) =>
-        `${column.stored === column.type ? `present.${q(column.name)}` : `CAST(present.${q(column.name)} AS ${column.type})`} IS NOT DISTINCT FROM gone.${q(column.name)}`,
-    );
+  const { table, difference, victims } = stored;
+  const { expected } = await session.row<{ expected: bigint }>(
+    `SELECT CAST(coalesce(-sum(${weight}), 0) AS BIGINT) AS expected FROM temp.${q(difference)} WHERE ${weight} < 0`,
+  );
+  if (expected === 0n) return expected;
+  const row = stored.present === undefined ? "rowid" : q(STORED_ROW);
   await session.run(`
     CREATE OR REPLACE TEMP TABLE ${q(victims)} AS
     SELECT victim FROM (
-      SELECT present.rowid AS victim, gone._ivm_copies AS copies, row_number() OVER (PARTITION BY gone._ivm_number) AS position
-      FROM ${table} AS present
+      SELECT present.${row} AS victim, gone._ivm_copies AS copies, row_number() OVER (PARTITION BY gone._ivm_number) AS position
+      FROM ${stored.present === undefined ? table : `temp.${q(stored.present)}`} AS present
       JOIN (SELECT *, -${weight} AS _ivm_copies, row_number() OVER () AS _ivm_number FROM temp.${q(difference)} WHERE ${weight} < 0) AS gone
-        ON ${match.length === 0 ? "true" : match.join(" AND ")}
+        ON ${await sameRow(session, stored)}
     ) WHERE position <= copies`);
-  const row = await session.row<{ found: bigint; expected: bigint | null }>(`
-    SELECT (SELECT count(DISTINCT victim) FROM temp.${q(victims)}) AS found,
-           (SELECT CAST(-sum(${weight}) AS BIGINT) FROM temp.${q(difference)} WHERE ${weight} < 0) AS expected`);
-  const expected = row.expected ?? 0n;
-  if (row.found !== expected) throw tableAltered(stored.view, expected, row.found);
+  const { found } = await session.row<{ found: bigint }>(
+    `SELECT count(DISTINCT victim) AS found FROM temp.${q(victims)}`,
+  );
+  if (found !== expected) throw tableAltered(stored.view, expected, found);
   return expected;
+}
+
+/** The condition that a row of the table is one that goes. */
+async function sameRow(session: Session, stored: StoredTable): Promise<string> {
+  const columns = stored.columns.filter(({ id }) => stored.keys === undefined || stored.keys.includes(id));
+  if (columns.length === 0) return "true";
+  const { present, isLarge, difference } = stored;
+  const equality =
+    isLarge && present === undefined
+      ? await equalityFor(session, difference, columns, `${q(WEIGHT)} < 0`)
+      : NULL_IS_A_KEY;
+  const pairs = columns.map((column) => {
+    const name = q(column.name);
+    const isValue = present !== undefined || column.stored === column.type;
+    const value = isValue ? `present.${name}` : `CAST(present.${name} AS ${column.type})`;
+    return `${value} ${equality(column.name)} gone.${name}`;
+  });
+  return pairs.join(" AND ");
 }
 
 /** Writes the difference: deletes the victims, of which there must be `expected`, and inserts what comes. */

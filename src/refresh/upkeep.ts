@@ -8,6 +8,8 @@ import type { StateTables } from "../view/state.js";
 const CROWDED_FILES = 64;
 /** So many small files with rows that are gone keep the others from being merged. */
 const CROWDED_DELETES = 32;
+/** Commits to the lake after which the files are counted again, which takes as long as planning a small refresh. */
+const COMMITS_BETWEEN = 16n;
 /** Larger files are left alone, so that the cost of a merge does not grow with the table. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 /** Files that have lost more than this share of their rows are written anew. */
@@ -21,10 +23,17 @@ interface Crowd {
 
 /**
  * Every refresh leaves some small files in the tables of the state schema. This merges them before they slow the next
- * refreshes down. It is a commit of its own that moves no row: a refresh that is under way elsewhere either comes first,
+ * refreshes down, and looks for them once in so many commits. It is a commit of its own that moves no row: a refresh that is under way elsewhere either comes first,
  * and the merge waits for the next run, or runs again.
  */
-export async function tidyStateTables(session: Session, engine: Engine, tables: StateTables): Promise<void> {
+export async function tidyStateTables(
+  session: Session,
+  engine: Engine,
+  tables: StateTables,
+  present: bigint,
+): Promise<void> {
+  if (tables.tidiedAt !== undefined && present < tables.tidiedAt + COMMITS_BETWEEN) return;
+  tables.tidiedAt = present;
   for (const { table, files, deletes } of await crowdedTables(session, engine, tables)) {
     const target = `${quoteLiteral(LAKE_NAME)}, ${quoteLiteral(table)}, schema => ${quoteLiteral(tables.schema)}`;
     try {

@@ -11,7 +11,9 @@ import { type ComputeInput, computeIncremental, computeRecompute, definedRows, s
 import { costReason, costResult, estimateCosts } from "./cost.js";
 import { CostWatch, GivenUp } from "./cost-watch.js";
 import { DIFFERENCE } from "./difference.js";
+import { OLD_GROUPS } from "./fold.js";
 import { incrementalFailure } from "./incremental-failure.js";
+import { largeTables } from "./large-tables.js";
 import { isFileMissing, lostFile } from "./lost-files.js";
 import { upstreamOf } from "./order.js";
 import { besidePaths, physicalName, physicalTable } from "./physical.js";
@@ -46,6 +48,8 @@ export class ViewWork {
   private partitions: PartitionCounts | null = null;
   /** True where the rows of the view's tables can't even be compared with what they should be. */
   private unreadable: boolean;
+  /** Those of the view's tables that have so many rows that how they are read matters, as they stand in FROM. */
+  private large: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly context: RunContext,
@@ -76,6 +80,7 @@ export class ViewWork {
     const { strategy, reason } = this.planned;
     const choice = await estimateCosts(this.context, this.planned);
     this.watch = new CostWatch(this.planned, choice, this.startedAt);
+    this.large = await largeTables(this.context, this.planned, choice);
     this.log = await this.openLog();
     if (strategy === "initial") return this.build("initial", null);
     if (strategy === "recompute") return this.recompute(reason);
@@ -128,7 +133,8 @@ export class ViewWork {
       );
       await this.deltas.drop();
       this.tellWriting("incremental");
-      written = await writeDifference(this.writeInput("incremental", null, terms), built, false);
+      const present = this.planned.view.definition.layout.groups === null ? undefined : OLD_GROUPS;
+      written = await writeDifference(this.writeInput("incremental", null, terms), built, false, present);
     }
     return this.finish("incremental", null, terms, written, built.table);
   }
@@ -218,6 +224,7 @@ export class ViewWork {
       sources,
       table: physicalTable(this.context.tables, physical),
       ...besidePaths(this.context.tables, definition.layout, physical),
+      large: this.large,
       instants: this.instants,
     };
   }
@@ -250,6 +257,7 @@ export class ViewWork {
       instant: context.instant,
       runId: this.runId,
       log: this.log,
+      large: this.large,
       restoresUserView: this.restoresUserView,
       cursors: planned.sources.map((source) => ({
         source: source.defined.name,
@@ -324,6 +332,7 @@ export class ViewWork {
     await this.context.session.dropTemporary([
       ...this.deltas.tables,
       ...this.differences(table),
+      ...(view.definition.layout.groups === null ? [] : [OLD_GROUPS]),
       ...recursionTables(view.definition.plan),
     ]);
     return {

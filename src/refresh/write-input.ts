@@ -28,6 +28,8 @@ export interface WriteInput {
   readonly record: RunRecord;
   /** Writes the view's change log; null where none is kept. */
   readonly log: LogWriter | null;
+  /** Which of the view's tables are large, as they stand in FROM. */
+  readonly large: ReadonlySet<string>;
   /** True where somebody else has dropped or replaced the user-facing view. */
   readonly restoresUserView: boolean;
 }

@@ -17,7 +17,12 @@ import type { WriteInput, Written } from "./write-input.js";
 const q = quoteIdentifier;
 
 /** The physical table, and those beside it. */
-function storedTables(input: WriteInput, physical: string, rebuilt: boolean): [StoredTable, ...StoredTable[]] {
+function storedTables(
+  input: WriteInput,
+  physical: string,
+  rebuilt: boolean,
+  present?: string,
+): [StoredTable, ...StoredTable[]] {
   const { state, definition } = input;
   const { layout, name: view } = definition;
   // A group is found by its keys; a table that another definition filled may hold any rows.
@@ -30,6 +35,8 @@ function storedTables(input: WriteInput, physical: string, rebuilt: boolean): [S
     keys: keysOf(layout.groups?.keys),
     difference: DIFFERENCE,
     victims: "ivm_victims",
+    present,
+    isLarge: input.large.has(physicalTable(state, physical)),
   };
   const beside = besideTables(layout, physical).map(({ name, columns, keys, difference }, index) => ({
     view,
@@ -38,6 +45,8 @@ function storedTables(input: WriteInput, physical: string, rebuilt: boolean): [S
     keys: keysOf(keys),
     difference,
     victims: `ivm_victims_beside${index + 1}`,
+    present: undefined,
+    isLarge: input.large.has(physicalTable(state, name)),
   }));
   return [main, ...beside];
 }
@@ -78,13 +87,21 @@ export async function writeNew(
   });
 }
 
-/** Applies DIFFERENCE to the physical table, exactly: n copies in and n copies out; and to those beside it theirs. */
-export async function writeDifference(input: WriteInput, built: BuiltView, rebuilt: boolean): Promise<Written> {
+/**
+ * Applies DIFFERENCE to the physical table, exactly: n copies in and n copies out; and to those beside it theirs.
+ * @param present a temporary table with the physical table's rows that may go, where they have been read.
+ */
+export async function writeDifference(
+  input: WriteInput,
+  built: BuiltView,
+  rebuilt: boolean,
+  present?: string,
+): Promise<Written> {
   const { session, state, definition } = input;
   const table = physicalTable(state, built.table);
   const { layout } = definition;
   const tables: { stored: StoredTable; expected: bigint }[] = [];
-  for (const stored of storedTables(input, built.table, rebuilt)) {
+  for (const stored of storedTables(input, built.table, rebuilt, present)) {
     tables.push({ stored, expected: await findVictims(session, stored) });
   }
   // Behind a LIMIT, or where the definition changed, visible rows are no function of the physical difference.

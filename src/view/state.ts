@@ -3,6 +3,7 @@ import type { Session } from "../engine/session.js";
 import { LakeError } from "../errors.js";
 import { quoteIdentifier, quoteLiteral, quotePath } from "../sql/quote.js";
 import type { StoredDefinition } from "./definition.js";
+import { KeptState } from "./kept-state.js";
 import type { Layout } from "./layout.js";
 import { cursorsOfLayout1, LAYOUT_VERSION, migrate } from "./migrations.js";
 
@@ -72,10 +73,14 @@ export class StateTables {
   /** Once seen, the tables stay: nobody but this project drops them. */
   private seen = false;
   private current = false;
-  /** What stood in the tables at the newest snapshot that a run has seen. */
-  private pinned: { readonly snapshot: bigint; readonly state: State } | undefined;
+  /** The newest snapshot when the files of the tables were last counted; undefined where this process never has. */
+  tidiedAt: bigint | undefined;
+  /** What earlier runs of this process have read. */
+  readonly kept: KeptState;
 
-  constructor(private readonly engine: Engine) {}
+  constructor(private readonly engine: Engine) {
+    this.kept = new KeptState(engine, this.schema);
+  }
 
   get schema(): string {
     return this.engine.config.stateSchema ?? "ivm";
@@ -89,7 +94,8 @@ export class StateTables {
   forget(): void {
     this.seen = false;
     this.current = false;
-    this.pinned = undefined;
+    this.tidiedAt = undefined;
+    this.kept.forget();
   }
 
   async exists(session: Session): Promise<boolean> {
@@ -141,10 +147,9 @@ export class StateTables {
     return known(version, this.schema);
   }
 
-  /** Definitions and progress in a transaction that is pinned at a snapshot; the newest such answer is kept. */
-  async readPinned(session: Session, snapshot: bigint): Promise<State> {
-    if (this.pinned?.snapshot !== snapshot) this.pinned = { snapshot, state: await this.read(session) };
-    return this.pinned.state;
+  /** Definitions and progress in a transaction that is pinned at a snapshot. */
+  readPinned(session: Session, snapshot: bigint): Promise<State> {
+    return this.kept.state(session, snapshot, () => this.read(session));
   }
 
   /** Definitions and progress, as they are now or as they were at a snapshot. */

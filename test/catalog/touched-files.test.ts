@@ -116,3 +116,20 @@ describe("the rows at the places that a window touched", () => {
     expect(found.files).toBeGreaterThan(found.other);
   });
 });
+
+test("a delete file of several snapshots that does not hold as many deletes as the catalog says is not believed", async () => {
+  await lake.run("CREATE TABLE short AS SELECT i AS id, i % 5 AS value FROM range(1000) r(i)");
+  await lake.run("DELETE FROM short WHERE id < 100");
+  const from = await lake.now();
+  await lake.run("DELETE FROM short WHERE id BETWEEN 100 AND 299");
+  const to = await lake.now();
+  const count = "ducklake_delete_file SET delete_count = delete_count";
+  const where = "WHERE end_snapshot IS NULL AND partial_max IS NOT NULL AND delete_count IN (300, 301)";
+  expect((await load("short", from, to))?.delta.method).toBe("files");
+  await lake.run(`UPDATE __ducklake_metadata_lake.${count} + 1 ${where}`);
+  const doubted = await load("short", from, to);
+  expect(doubted?.open).toBe("files");
+  expect(doubted?.delta.method).not.toBe("files");
+  await lake.run(`UPDATE __ducklake_metadata_lake.${count} - 1 ${where}`);
+  expect((await load("short", from, to))?.delta).toMatchObject({ method: "files", rows: 200n });
+});

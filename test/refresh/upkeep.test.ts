@@ -57,6 +57,11 @@ test("a physical table whose files lost many rows is written anew, and the views
   }
   await connection.run("UPDATE t SET v = 2 WHERE g % 10 < 4");
   await lake.refresh();
+  // Files are counted once in sixteen commits.
+  await connection.run("CREATE TABLE other (a INTEGER)");
+  for (let commit = 0; commit < 15; commit += 1) await connection.run("INSERT INTO other VALUES (1)");
+  await connection.run("INSERT INTO t VALUES (9999, 1)");
+  await lake.refresh();
   const deletes = await connection.runAndReadAll(
     `SELECT count(*)::INTEGER FROM __ducklake_metadata_lake.ducklake_delete_file d
      JOIN __ducklake_metadata_lake.ducklake_table t USING (table_id)
