@@ -14,7 +14,7 @@ const joined = (relation) =>
 const QUERY = `SELECT da.x AS x, sum(${VALUE}) AS s, count(*) AS n FROM ${joined((table) => table)} GROUP BY da.x`;
 
 export async function sixCase({ scale, repetitions, ...options }) {
-  const rows = Math.max(Math.round(1_000_000 * scale), 1000);
+  const rows = Math.max(Math.round(10_000_000 * scale), 1000);
   const work = `star of six, ${rows} facts, all changed`;
   return inLake(options, work, ({ lake, connection }) => measure(lake, connection, rows, work, repetitions));
 }

@@ -51,6 +51,8 @@ interface Constant {
   readonly kind: "constant";
   readonly sql: string;
   readonly columns: readonly ColumnId[];
+  /** Columns without a NULL, of types of which equal values are the same: `=` says of them what NULL-safe equality does. */
+  readonly plain?: readonly ColumnId[];
 }
 
 export interface Filter {

@@ -19,6 +19,7 @@ import { columnNames, pinTime } from "../view/time.js";
 import { moveCandidates } from "./candidates.js";
 import { DIFFERENCE, fillDifference, presentRows, type Stored } from "./difference.js";
 import { foldGroups } from "./fold.js";
+import type { Large } from "./large-tables.js";
 import { evaluateRecursions, moveRecursions, type RecursionInput, recursionRows } from "./recursion.js";
 import { resumeWindows } from "./resume.js";
 import { type Instants, type OwnRows, type RunSource, SourceLeaves, statementAtHorizon } from "./sources.js";
@@ -34,8 +35,7 @@ export interface ComputeInput {
   readonly counted: readonly string[];
   /** The tables of recursions, likewise. */
   readonly recursions: readonly string[];
-  /** Which of these tables are large. */
-  readonly large: ReadonlySet<string>;
+  readonly large: Large;
   readonly instants: Instants;
 }
 

@@ -13,6 +13,7 @@ import { fillDifference, presentRows, STORED_ROW } from "./difference.js";
 import { equalityFor, NULL_IS_A_KEY } from "./equality.js";
 import { foldState, stateChange, type TakeColumn } from "./fold-states.js";
 import { changedValues, countedInputs, countValues } from "./fold-values.js";
+import type { Large } from "./large-tables.js";
 
 /**
  * Grouped views: the delta of the rows below GROUP BY is summed by group and folded into the stored state of the
@@ -29,8 +30,7 @@ export interface FoldInput {
   readonly table: string;
   /** The tables of counted values, as they stand in FROM. */
   readonly counted: readonly string[];
-  /** Which of these tables are large. */
-  readonly large: ReadonlySet<string>;
+  readonly large: Large;
   /** The view's name, for errors. */
   readonly view: string;
 }
@@ -75,13 +75,19 @@ function rowsColumn(states: readonly GroupState[]): ColumnId {
 async function readOldGroups(input: FoldInput): Promise<void> {
   const { session, groups, layout, table } = input;
   const rows = `(${presentRows(layout, table, [`rowid AS ${q(STORED_ROW)}`])}) AS data`;
-  const keys = groups.keys.map((key) => ({ name: key, type: columnOf(layout, key).type }));
-  const equality = input.large.has(table) ? await equalityFor(session, CHANGED_GROUPS, keys) : NULL_IS_A_KEY;
+  const equality = input.large.tables.has(table)
+    ? await equalityFor(session, CHANGED_GROUPS, keysOf(input))
+    : NULL_IS_A_KEY;
   const changed =
-    keys.length === 0
+    groups.keys.length === 0
       ? `WHERE EXISTS (SELECT 1 FROM ${q(CHANGED_GROUPS)})`
       : `SEMI JOIN ${q(CHANGED_GROUPS)} AS changed ON ${matchKeys(input, "data", "changed", equality)}`;
   await session.run(`CREATE OR REPLACE TEMP TABLE ${q(OLD_GROUPS)} AS SELECT data.* FROM ${rows} ${changed}`);
+}
+
+/** The grouping keys, under the names that the tables of changed groups have for them. */
+function keysOf({ groups, layout }: FoldInput): { name: ColumnId; type: string }[] {
+  return groups.keys.map((key) => ({ name: key, type: columnOf(layout, key).type }));
 }
 
 function matchKeys(input: FoldInput, data: string, changed: string, equality = NULL_IS_A_KEY): string {
@@ -152,7 +158,7 @@ async function sumByGroup(input: FoldInput): Promise<void> {
   const joins: string[] = [];
   for (const [position, { table, inputs: taken }] of counted.entries()) {
     const present = input.counted[position] ?? "";
-    const isLarge = input.large.has(present);
+    const isLarge = input.large.tables.has(present);
     const count = { session, view: input.view, keys: groups.keys, changedRows: CHANGED_ROWS, isLarge };
     await countValues(count, position, table, present, taken);
     joins.push(`LEFT JOIN ${valueChanges(groups, position)}`);
@@ -231,9 +237,10 @@ async function fold(input: FoldInput): Promise<boolean> {
 
 /** The state of some groups from the sources at the horizon, their keys pushed down to the tables. */
 async function rereadGroups(input: FoldInput, keysTable: string): Promise<string> {
-  const { groups, context, layout, leaves } = input;
+  const { session, groups, context, layout, leaves } = input;
   const { aggregate } = groups;
   const keys = aggregate.keys.map((key) => ({ key, id: context.ids.create("key") }));
+  const equality = input.large.sources ? await equalityFor(session, keysTable, keysOf(input)) : NULL_IS_A_KEY;
   const names = layout.columns.map((column) => `${q(column.id)} AS ${q(column.name)}`).join(", ");
   const columns = keys.map(({ key, id }) => `${q(key.id)} AS ${q(id)}`);
   const shared: Relation = {
@@ -243,6 +250,7 @@ async function rereadGroups(input: FoldInput, keysTable: string): Promise<string
       kind: "constant",
       sql: `SELECT ${[...columns, "1 AS one"].join(", ")} FROM temp.${q(keysTable)}`,
       columns: keys.map(({ id }) => id),
+      plain: keys.filter(({ key }) => equality(key.id) === "=").map(({ id }) => id),
     },
   };
   const cut =

@@ -7,19 +7,25 @@ import type { PlannedView, RunContext } from "./plan-run.js";
 /** With fewer rows a table is read in no time, and DuckLake takes longer to look which of its files are in a range. */
 const LARGE_TABLE = 200_000;
 
-/**
- * Those of a view's tables that have so many rows that it matters how they are read, as they stand in FROM. Not asked for
- * where the view's sources have fewer, or where there is no estimate of them.
- */
-export async function largeTables(
+/** What has so many rows that it matters how it is read. */
+export interface Large {
+  /** Those of the view's tables, as they stand in FROM. */
+  readonly tables: ReadonlySet<string>;
+  /** True for the view's sources, all together. */
+  readonly sources: boolean;
+}
+
+export const NOTHING_LARGE: Large = { tables: new Set(), sources: false };
+
+/** Told from the catalog; where there is no estimate of the sources, nothing is. A view of small sources is taken for small. */
+export async function findLarge(
   { session, engine, tables }: RunContext,
   { view: { built } }: PlannedView,
   choice: CostChoice | null,
-): Promise<ReadonlySet<string>> {
-  if (built === null || choice === null || choice.work.rows < LARGE_TABLE) return new Set();
+): Promise<Large> {
+  if (built === null || choice === null || choice.work.rows < LARGE_TABLE) return NOTHING_LARGE;
   const names = [built.table, ...besideTables(built.layout, built.table).map(({ name }) => name)];
   const rows = await rowsWritten(session, engine, tables.schema, names);
-  return new Set(
-    names.filter((name) => (rows.get(name) ?? 0n) >= LARGE_TABLE).map((name) => physicalTable(tables, name)),
-  );
+  const large = names.filter((name) => (rows.get(name) ?? 0n) >= LARGE_TABLE);
+  return { tables: new Set(large.map((name) => physicalTable(tables, name))), sources: true };
 }

@@ -13,7 +13,7 @@ import { CostWatch, GivenUp } from "./cost-watch.js";
 import { DIFFERENCE } from "./difference.js";
 import { OLD_GROUPS } from "./fold.js";
 import { incrementalFailure } from "./incremental-failure.js";
-import { largeTables } from "./large-tables.js";
+import { findLarge, NOTHING_LARGE } from "./large-tables.js";
 import { isFileMissing, lostFile } from "./lost-files.js";
 import { upstreamOf } from "./order.js";
 import { besidePaths, physicalName, physicalTable } from "./physical.js";
@@ -48,8 +48,7 @@ export class ViewWork {
   private partitions: PartitionCounts | null = null;
   /** True where the rows of the view's tables can't even be compared with what they should be. */
   private unreadable: boolean;
-  /** Those of the view's tables that have so many rows that how they are read matters, as they stand in FROM. */
-  private large: ReadonlySet<string> = new Set();
+  private large = NOTHING_LARGE;
 
   constructor(
     private readonly context: RunContext,
@@ -80,7 +79,7 @@ export class ViewWork {
     const { strategy, reason } = this.planned;
     const choice = await estimateCosts(this.context, this.planned);
     this.watch = new CostWatch(this.planned, choice, this.startedAt);
-    this.large = await largeTables(this.context, this.planned, choice);
+    this.large = await findLarge(this.context, this.planned, choice);
     this.log = await this.openLog();
     if (strategy === "initial") return this.build("initial", null);
     if (strategy === "recompute") return this.recompute(reason);

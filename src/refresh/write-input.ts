@@ -3,6 +3,7 @@ import type { Session } from "../engine/session.js";
 import type { LogWriter } from "../log/writer.js";
 import type { StoredDefinition } from "../view/definition.js";
 import type { Progress, StateTables } from "../view/state.js";
+import type { Large } from "./large-tables.js";
 
 /** A source's new cursor. */
 interface NewCursor {
@@ -28,8 +29,7 @@ export interface WriteInput {
   readonly record: RunRecord;
   /** Writes the view's change log; null where none is kept. */
   readonly log: LogWriter | null;
-  /** Which of the view's tables are large, as they stand in FROM. */
-  readonly large: ReadonlySet<string>;
+  readonly large: Large;
   /** True where somebody else has dropped or replaced the user-facing view. */
   readonly restoresUserView: boolean;
 }

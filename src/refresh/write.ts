@@ -36,7 +36,7 @@ function storedTables(
     difference: DIFFERENCE,
     victims: "ivm_victims",
     present,
-    isLarge: input.large.has(physicalTable(state, physical)),
+    isLarge: input.large.tables.has(physicalTable(state, physical)),
   };
   const beside = besideTables(layout, physical).map(({ name, columns, keys, difference }, index) => ({
     view,
@@ -46,7 +46,7 @@ function storedTables(
     difference,
     victims: `ivm_victims_beside${index + 1}`,
     present: undefined,
-    isLarge: input.large.has(physicalTable(state, name)),
+    isLarge: input.large.tables.has(physicalTable(state, name)),
   }));
   return [main, ...beside];
 }

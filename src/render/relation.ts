@@ -194,9 +194,12 @@ class Renderer {
   private restrict(relation: Extract<Relation, { kind: "restrict" }>): string {
     const [input, keys] = inputsOf(relation).map((part) => this.from(part));
     if (relation.pairs.length === 0) return `SELECT *\nFROM ${input}\nWHERE EXISTS (SELECT 1 FROM ${keys})`;
-    const matches = relation.pairs.map(
-      ([expression, key]) => `(${expression.sql}) IS NOT DISTINCT FROM ${quoteIdentifier(key)}`,
-    );
+    const plain = plainColumns(relation.keys);
+    const matches = relation.pairs.map(([expression, key]) => {
+      // Only `=` lets DuckDB pass over row groups outside of the keys' range.
+      const equals = plain.includes(key) ? "=" : "IS NOT DISTINCT FROM";
+      return `(${expression.sql}) ${equals} ${quoteIdentifier(key)}`;
+    });
     return `SELECT *\nFROM ${input}\nSEMI JOIN ${keys}\nON ${matches.join(" AND ")}`;
   }
 
@@ -208,6 +211,11 @@ class Renderer {
       return `SELECT ${calls.length === 0 ? `count(*) AS "rows"` : calls.join(", ")}\nFROM ${from}`;
     return `SELECT ${[...keys, ...calls].join(", ")}\nFROM ${from}\nGROUP BY ${keys.map((_, index) => index + 1).join(", ")}`;
   }
+}
+
+function plainColumns(relation: Relation): readonly string[] {
+  if (relation.kind === "shared") return plainColumns(relation.input);
+  return relation.kind === "constant" ? (relation.plain ?? []) : [];
 }
 
 function named(expression: Expression, id: string): string {

@@ -127,7 +127,7 @@ async function foldOf(world: World, { name, plan, layout, groups }: Grouped): Pr
     table: "temp.data",
     counted,
     // However few rows they have: what is compared otherwise for that is exact for any table.
-    large: new Set(["temp.data", ...counted]),
+    large: { tables: new Set(["temp.data", ...counted]), sources: true },
   });
 }
 
