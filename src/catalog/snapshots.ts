@@ -132,7 +132,12 @@ export interface WindowChanges {
   readonly incomplete: boolean;
   /** True where any table was created, renamed, altered or dropped, so that names may mean other tables. */
   readonly tablesChanged: boolean;
+  /** The same, by a commit that refreshed no view: those make and replace only tables of the state schema. */
+  readonly tablesChangedByOthers: boolean;
 }
+
+/** Who made the commits of this project, as the lake's history has it; other programs may use the same words in theirs. */
+export const AUTHOR = "ducklake-ivm";
 
 /** Change keys of a snapshot that tell of rows or of a table's form; all others only move data. */
 export const DATA_KEYS: ReadonlySet<string> = new Set([
@@ -262,6 +267,7 @@ export class ChangeHistory {
       byTable,
       incomplete: BigInt(inside.length) !== to - from,
       tablesChanged: inside.some((snapshot) => snapshot.tablesChanged),
+      tablesChangedByOthers: inside.some((snapshot) => snapshot.tablesChanged && snapshot.view === null),
     };
   }
 
@@ -288,10 +294,11 @@ async function readChanges(session: Session, from: bigint, to: bigint): Promise<
     key: string | null;
     tables: readonly string[] | null;
   }>(`
-    SELECT snapshot_id AS id, snapshot_time::VARCHAR AS time, CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.view') END AS view,
-           CASE WHEN json_valid(extra) THEN json_extract_string(extra, '$.commit') END AS "commit", entry.key AS key, entry.value AS tables
+    SELECT snapshot_id AS id, snapshot_time::VARCHAR AS time, json_extract_string(ours, '$.view') AS view,
+           json_extract_string(ours, '$.commit') AS "commit", entry.key AS key, entry.value AS tables
     FROM (
-      SELECT snapshot_id, snapshot_time, commit_extra_info AS extra, unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
+      SELECT snapshot_id, snapshot_time, CASE WHEN author = ${quoteLiteral(AUTHOR)} AND json_valid(commit_extra_info) THEN commit_extra_info END AS ours,
+             unnest(CASE WHEN cardinality(changes) = 0 THEN [NULL] ELSE map_entries(changes) END) AS entry
       FROM ${quoteIdentifier(LAKE_NAME)}.snapshots()
       WHERE snapshot_id > ${from} AND snapshot_id <= ${to}
     )

@@ -1,5 +1,6 @@
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
+import { sameName } from "../sql/quote.js";
 import type { Reason } from "../types.js";
 import { type ChangeHistory, DATA_KEYS, DELETE_KEYS } from "./snapshots.js";
 import { countsAt, type TableName, type TableVersion, tableAtEnds } from "./tables.js";
@@ -48,8 +49,10 @@ export async function inspectWindow(
   const changes = history.window(from, to);
   const named = [...(changes.byTable.get(tableId) ?? [])];
   const quiet = named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_"));
+  const isOurs = sameName(request.table.schema, engine.config.stateSchema ?? "ivm");
+  const renamed = isOurs ? changes.tablesChanged : changes.tablesChangedByOthers;
   // Nothing names this table, and no name can have got another meaning.
-  if (quiet && !changes.incomplete && !changes.tablesChanged) return { kind: "unchanged" };
+  if (quiet && !changes.incomplete && !renamed) return { kind: "unchanged" };
   const { before, after: current } = await tableAtEnds(session, engine, request.table, from, to);
   if (current === undefined) return { kind: "missing" };
   if (current.uuid !== request.tableUuid) {

@@ -1,3 +1,4 @@
+import { AUTHOR } from "../catalog/snapshots.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { LakeError } from "../errors.js";
@@ -201,7 +202,7 @@ export class StateTables {
   async commitMessage(session: Session, message: string, info: Readonly<Record<string, unknown>>): Promise<void> {
     const extra = JSON.stringify(info, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
     await session.run(
-      `CALL ${quoteIdentifier(LAKE_NAME)}.set_commit_message('ducklake-ivm', ${quoteLiteral(`ducklake-ivm: ${message}`)}, extra_info => ${quoteLiteral(extra)})`,
+      `CALL ${quoteIdentifier(LAKE_NAME)}.set_commit_message(${quoteLiteral(AUTHOR)}, ${quoteLiteral(`ducklake-ivm: ${message}`)}, extra_info => ${quoteLiteral(extra)})`,
     );
   }
 }

@@ -117,3 +117,21 @@ test("a history with a gap is not followed", async () => {
   expect(reads()).toBe(before + 1);
   await isExact(place);
 });
+
+test("another program's commit that looks like a refresh is none", async () => {
+  await using scene = await start();
+  const { place } = scene;
+  const { connection, lake } = place;
+  await connection.run("CREATE TABLE other AS SELECT 5 AS g, 50 AS v");
+  await connection.run("INSERT INTO t VALUES (1, 10)");
+  await lake.refresh();
+  await connection.run("BEGIN");
+  await connection.run("ALTER TABLE t RENAME TO old_t");
+  await connection.run("ALTER TABLE other RENAME TO t");
+  await connection.run(
+    `CALL lake.set_commit_message('etl', 'swap', extra_info => '{"view": "sums", "commit": "1", "horizon": "1"}')`,
+  );
+  await connection.run("COMMIT");
+  expect((await lake.refresh()).views[0]).toMatchObject({ strategy: "recompute", reason: { code: "source_replaced" } });
+  await isExact(place);
+});
