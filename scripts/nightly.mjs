@@ -7,6 +7,7 @@ import { ROOT, run } from "./prepare.mjs";
 const vitest = "node_modules/vitest/vitest.mjs";
 const steps = [
   ["2,000 random histories", [`${ROOT}/scripts/fuzz.mjs`, "--runs", "2000"]],
+  ["500 histories whose tables are taken for large ones", [`${ROOT}/scripts/fuzz.mjs`, "--runs", "500", "--large"]],
   [
     "400 histories with rare operators",
     [

@@ -5,6 +5,7 @@ import { checkSeeds, printTotals } from "./histories.js";
 
 const runs = Number(process.env["IVM_FUZZ_RUNS"]);
 const first = Number(process.env["IVM_FUZZ_SEED"]);
+const large = process.env["IVM_FUZZ_LARGE"] === "1";
 const shrinkMs = Number(process.env["IVM_FUZZ_SHRINK_MS"] ?? 90_000);
 const maxFailures = Number(process.env["IVM_FUZZ_FAILURES"] ?? Number.POSITIVE_INFINITY);
 const folder = new URL("./regressions/", import.meta.url);
@@ -18,6 +19,7 @@ test(
     const totals = await checkSeeds({
       first,
       runs,
+      large,
       shrinkMs,
       maxFailures,
       onProgress: (_, outcome, so) => {

@@ -20,3 +20,13 @@ test(
   },
   60 * 60_000,
 );
+
+test(
+  "views equal their queries in random histories whose tables are taken for large ones",
+  async () => {
+    const totals = await checkSeeds({ first: 2001, runs: 60, large: true, shrinkMs: 60_000, maxFailures: 3 });
+    expect(totals.failures.map(printFailure).join("\n\n")).toBe("");
+    expect(totals.changes).toBeGreaterThan(60);
+  },
+  60 * 60_000,
+);

@@ -2,14 +2,10 @@
 
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type Lake, open, type RefreshOptions, type RefreshResult } from "../../src/index.js";
-import { LARGE } from "../../src/refresh/large-tables.js";
 import { tempLake } from "../setup/lake.js";
 import { asksTime } from "./generate/time.js";
 import type { History, HistoryEvent } from "./history.js";
 import { Reference } from "./reference.js";
-
-// The way that small tables are read is the plainer one, which all other tests go.
-LARGE.rows = 0;
 
 /** The library did something else than DuckDB. */
 export class Mismatch extends Error {}
