@@ -1,14 +1,12 @@
 /** Looks at everything that a lake's upkeep rests on, and says of each thing what to do where it is not right. */
-import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
-import { rmdir, writeFile } from "node:fs/promises";
-import { Engine, METADATA_NAME } from "./engine/lake.js";
+import { examineStorage } from "./doctor-storage.js";
+import { CATALOG_RIGHTS } from "./engine/errors.js";
+import { Engine, LAKE_NAME, METADATA_NAME } from "./engine/lake.js";
+import { makeRedactor } from "./engine/redact.js";
 import type { Session } from "./engine/session.js";
 import { ConflictError, IvmError } from "./errors.js";
 import { Lake } from "./lake.js";
-import { openStore } from "./log/open-store.js";
 import { dataPathOf, isInside, LOG_ELSEWHERE } from "./log/place.js";
-import type { ObjectStore } from "./log/store.js";
 import { quoteLiteral } from "./sql/quote.js";
 import type { DoctorCheck, DoctorResult, LakeConfig } from "./types.js";
 import { LAYOUT_VERSION } from "./view/migrations.js";
@@ -18,6 +16,8 @@ import { StateTables } from "./view/state.js";
 const TESTED = { engine: "v1.5.5", ducklake: "d8a1881e" } as const;
 /** Clocks that are further apart make ages and retentions wrong by as much. */
 const MOST_SKEW_MS = 10_000;
+/** Files of writers that are under way are younger. */
+const STRAY_DAYS = 1;
 const OLDEST_NODE = [20, 19] as const;
 
 /**
@@ -32,29 +32,30 @@ export async function diagnose(config: LakeConfig): Promise<DoctorResult> {
 
 class Doctor {
   private readonly checks: DoctorCheck[] = [];
+  private readonly redact: (text: string) => string;
 
-  constructor(private readonly config: LakeConfig) {}
+  constructor(private readonly config: LakeConfig) {
+    this.redact = makeRedactor(config).redact;
+  }
 
   async examine(): Promise<readonly DoctorCheck[]> {
     this.node();
     const engine = await this.open();
-    for (const [name, path] of [
-      ["data", this.config.dataPath ?? (await this.dataPath(engine))],
-      ["log", this.config.log?.path],
-    ] as const) {
-      if (path !== undefined) await this.storage(name, path);
+    if (engine === undefined) {
+      await this.storage(undefined);
+      return this.checks;
     }
-    if (engine === undefined) return this.checks;
     const lake = new Lake(engine);
     try {
       const session = await engine.session();
       try {
+        await this.storage(session);
         await this.versions(session);
         await this.rights(session, engine);
         await this.catalogClock(session, engine);
         await this.logPlace(session);
         const readable = await this.state(session, engine);
-        if (readable) await this.upkeep(lake);
+        if (readable) await this.upkeep(lake, session);
       } finally {
         session.close();
       }
@@ -87,14 +88,24 @@ class Doctor {
     }
   }
 
-  private async dataPath(engine: Engine | undefined): Promise<string | undefined> {
-    if (engine === undefined) return undefined;
-    const session = await engine.session();
-    try {
-      return await dataPathOf(session);
-    } finally {
-      session.close();
+  private async storage(session: Session | undefined): Promise<void> {
+    const data = this.config.dataPath ?? (session === undefined ? undefined : await this.dataPath(session));
+    for (const [name, path] of [
+      ["data", data],
+      ["log", this.config.log?.path],
+    ] as const) {
+      if (path === undefined) continue;
+      const clock = (skewMs: number): void => this.clock(`${name}_clock`, skewMs, "the object storage", false);
+      await examineStorage(this.config, { name, path, session, clock }, (check) => this.tell(check));
     }
+  }
+
+  private async dataPath(session: Session): Promise<string | undefined> {
+    let path: string | undefined;
+    await this.attempt("data_path", async () => {
+      path = await dataPathOf(session);
+    });
+    return path;
   }
 
   private async versions(session: Session): Promise<void> {
@@ -113,7 +124,7 @@ class Doctor {
     this.add("extensions", isOther ? "warning" : "ok", list, remedy);
   }
 
-  /** A write of what is there already, rolled back. */
+  /** A write of what is there already, rolled back; of a server, what it says of all of its tables as well. */
   private async rights(session: Session, engine: Engine): Promise<void> {
     try {
       await session.run("BEGIN");
@@ -124,16 +135,40 @@ class Doctor {
       } finally {
         await session.run("ROLLBACK").catch(() => undefined);
       }
-      this.add("catalog_rights", "ok", "The catalog can be written.", null);
+      const missing = this.isPostgres ? await this.missingRights(session) : "";
+      if (missing === "") this.add("catalog_rights", "ok", "The catalog can be written.", null);
+      else this.add("catalog_rights", "error", `The catalog's user has no right to ${missing}.`, CATALOG_RIGHTS);
     } catch (error) {
       if (error instanceof ConflictError) {
         this.add("catalog_rights", "skipped", `The catalog is in use by others: ${error.message}`, "Ask again later.");
         return;
       }
-      const remedy =
-        "Give the catalog's user SELECT, INSERT, UPDATE and DELETE on its tables and CREATE on its schema; a file must be writable.";
-      this.add("catalog_rights", "error", `The catalog can't be written. ${messageOf(error)}`, remedy);
+      this.add("catalog_rights", "error", `The catalog can't be written. ${messageOf(error)}`, CATALOG_RIGHTS);
     }
+  }
+
+  private get isPostgres(): boolean {
+    return /^(ducklake:)?postgres:/i.test(this.config.catalog);
+  }
+
+  /** Rights that a commit needs and the server does not give, such as `INSERT (28 tables)`; empty where all are there. */
+  private async missingRights(session: Session): Promise<string> {
+    const schema = quoteLiteral(this.config.metadataSchema ?? "public");
+    const { missing } = await session.row<{ missing: string | null }>(
+      `SELECT missing FROM postgres_query(${quoteLiteral(METADATA_NAME)}, ${quoteLiteral(`
+        SELECT string_agg(named, ', ' ORDER BY named) AS missing FROM (
+          SELECT p.name || ' (' || count(*) || ' of its tables)' AS named
+          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+          CROSS JOIN (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) AS p(name)
+          WHERE n.nspname = ${schema} AND c.relkind = 'r' AND starts_with(c.relname, 'ducklake_')
+            AND NOT has_table_privilege(c.oid, p.name)
+          GROUP BY p.name
+          UNION ALL
+          SELECT 'CREATE (its schema)' FROM pg_namespace n
+          WHERE n.nspname = ${schema} AND NOT has_schema_privilege(n.oid, 'CREATE')
+        ) AS rights`)})`,
+    );
+    return missing ?? "";
   }
 
   private async catalogClock(session: Session, engine: Engine): Promise<void> {
@@ -142,7 +177,7 @@ class Doctor {
       `SELECT max(epoch_ms(CAST(snapshot_time AS TIMESTAMP WITH TIME ZONE))) - epoch_ms(now()) AS ahead FROM ${table}`,
     );
     this.clock("catalog_clock", Number(ahead ?? 0n), "the newest snapshot's commit", true);
-    if (!/^(ducklake:)?postgres:/i.test(this.config.catalog)) return;
+    if (!this.isPostgres) return;
     const database = quoteLiteral(METADATA_NAME);
     const { server } = await session.row<{ server: bigint }>(
       `SELECT CAST(ms AS BIGINT) AS server FROM postgres_query(${database}, 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS ms')`,
@@ -192,7 +227,7 @@ class Doctor {
     }
   }
 
-  private async upkeep(lake: Lake): Promise<void> {
+  private async upkeep(lake: Lake, session: Session): Promise<void> {
     if (this.config.log?.path !== undefined) {
       await this.attempt("stray_files", async () => {
         const { files } = await lake.sweep({ dryRun: true });
@@ -205,6 +240,14 @@ class Doctor {
         );
       });
     }
+    await this.attempt("stray_data", async () => {
+      const found = await session.rows(
+        `CALL ducklake_delete_orphaned_files(${quoteLiteral(LAKE_NAME)}, dry_run => true, older_than => now() - INTERVAL ${STRAY_DAYS} DAY)`,
+      );
+      const message = `${found.length} files in the data path are older than a day and unknown to the lake.`;
+      const remedy = "Where no other lake has its files there, run `ducklake-ivm maintain --orphans-older-than 1d`.";
+      this.add("stray_data", found.length === 0 ? "ok" : "warning", message, found.length === 0 ? null : remedy);
+    });
     await this.attempt("retention", async () => {
       const { warnings } = await lake.retention();
       const remedy =
@@ -212,60 +255,6 @@ class Doctor {
       if (warnings.length === 0) this.add("retention", "ok", "Every snapshot that is needed is kept.", null);
       for (const { text } of warnings) this.add("retention", "warning", text, remedy);
     });
-  }
-
-  /** Writes, swaps, lists and removes a small object of its own. */
-  private async storage(name: "data" | "log", path: string): Promise<void> {
-    const store = openStore({ ...this.config, log: { path } });
-    if (store === undefined) return;
-    const isNewFolder = !path.startsWith("s3://") && !existsSync(path);
-    const probe = `ivm_doctor_${randomUUID()}`;
-    const place = name === "data" ? "data path" : "log root";
-    const attempt = async (right: string, work: () => Promise<string | undefined>): Promise<boolean> => {
-      try {
-        const wrong = await work();
-        const status = wrong === undefined ? "ok" : "error";
-        this.add(
-          `${name}_${right}`,
-          status,
-          wrong ?? `The ${place} allows: ${right.replace("_", " ")}.`,
-          wrong === undefined ? null : SWAP_REMEDY,
-        );
-        return wrong === undefined;
-      } catch (error) {
-        const remedy = `Give this user the right to ${right.replace("_", " ")} at the ${place}${path.startsWith("s3://") ? ` (${S3_RIGHTS[right]})` : ""}.`;
-        this.add(
-          `${name}_${right}`,
-          "error",
-          `The ${place} refuses: ${right.replace("_", " ")}. ${messageOf(error)}`,
-          remedy,
-        );
-        return false;
-      }
-    };
-    try {
-      const put = await attempt("put", async () => {
-        await store.write(`${probe}.put`, (file) => writeFile(file, "doctor"));
-        return undefined;
-      });
-      if (name === "log") await attempt("conditional_put", () => swaps(store, `${probe}.swap`));
-      await attempt("list", async () => {
-        const [found] = await store.list(probe);
-        if (found !== undefined && path.startsWith("s3://")) {
-          this.clock(`${name}_clock`, found.modified.getTime() - Date.now(), "the object storage", false);
-        }
-        return undefined;
-      });
-      if (put) {
-        await attempt("delete", async () => {
-          await store.remove([`${probe}.put`, `${probe}.swap`]);
-          return undefined;
-        });
-      }
-    } finally {
-      store.close();
-      if (isNewFolder) await rmdir(path).catch(() => undefined);
-    }
   }
 
   private async attempt(name: string, work: () => Promise<void>): Promise<void> {
@@ -283,24 +272,13 @@ class Doctor {
   }
 
   private add(name: string, status: DoctorCheck["status"], message: string, remedy: string | null): void {
-    this.checks.push({ name, status, message, remedy });
+    this.tell({ name, status, message, remedy });
   }
-}
 
-const SWAP_REMEDY = "Use storage that obeys If-Match and If-None-Match in PUT: manifests would otherwise lose updates.";
-
-const S3_RIGHTS: Readonly<Record<string, string>> = {
-  put: "s3:PutObject",
-  conditional_put: "s3:PutObject",
-  list: "s3:ListBucket",
-  delete: "s3:DeleteObject",
-};
-
-/** What is wrong with conditional writes; undefined where nothing is. */
-async function swaps(store: ObjectStore, name: string): Promise<string | undefined> {
-  if (!(await store.swapText(name, "one", undefined))) return "A conditional put of a new object was refused.";
-  if (await store.swapText(name, "two", undefined)) return "A conditional put overwrote an object that was there.";
-  return undefined;
+  /** Not all that fails comes from an engine, which keeps secrets to itself. */
+  private tell(check: DoctorCheck): void {
+    this.checks.push({ ...check, message: this.redact(check.message) });
+  }
 }
 
 function messageOf(error: unknown): string {

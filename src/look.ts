@@ -1,5 +1,6 @@
 /** Looks at a lake from outside: nothing is written, and no writer waits. */
 import { catalogFile, catalogStamp, copyCatalog, requireCatalogFile } from "./engine/catalog-copy.js";
+import { makeRedactor } from "./engine/redact.js";
 import { type OpenOptions, open } from "./lake.js";
 import type { ReportServer, ServeOptions } from "./report/serve.js";
 import type { LakeConfig, Overview, OverviewOptions } from "./types.js";
@@ -15,7 +16,7 @@ export type LookOptions = OverviewOptions & Pick<OpenOptions, "logger">;
 export async function readOverview(config: LakeConfig, options: LookOptions = {}): Promise<Overview> {
   const file = catalogFile(config.catalog);
   if (file === undefined) return look(config, options);
-  await requireCatalogFile(config.catalog);
+  await requireCatalogFile(config.catalog, makeRedactor(config).redact);
   await using copy = await copyCatalog(config, file);
   return await look(copy.config, options);
 }

@@ -43,12 +43,17 @@ export async function catalogStamp(file: string): Promise<string> {
   return stamps.join(" ");
 }
 
-/** @throws LakeError `catalog_unreachable` where a catalog is a file of this machine that is not there. */
-export async function requireCatalogFile(catalog: string): Promise<void> {
+/**
+ * @param redact an address whose kind was forgotten looks like a file's, and may hold a password.
+ * @throws LakeError `catalog_unreachable` where a catalog is a file of this machine that is not there.
+ */
+export async function requireCatalogFile(catalog: string, redact: (text: string) => string): Promise<void> {
   const file = catalogFile(catalog);
   // What is left of an address with a scheme is none of this machine's files.
   if (file === undefined || /^[a-z][a-z0-9]+:/i.test(file)) return;
-  if ((await catalogStamp(file)).startsWith("-")) throw noLake(`there is no catalog file ${file}`, { file });
+  if (!(await catalogStamp(file)).startsWith("-")) return;
+  const shown = redact(file);
+  throw noLake(`there is no catalog file ${shown}`, { file: shown });
 }
 
 /** What is told where a lake is only looked for, and is not there. */

@@ -6,12 +6,21 @@ import { ConflictError, EngineError, IvmError, LakeError, RefreshError } from ".
  */
 export function engineError(error: unknown, redact: (text: string) => string): IvmError {
   if (error instanceof IvmError) return error;
-  const message = redact(error instanceof Error ? error.message : String(error));
-  const cause = new Error(message);
+  const whole = redact(error instanceof Error ? error.message : String(error));
+  const cause = new Error(whole);
+  const message = withoutQuery(whole);
   for (const [pattern, make] of KINDS) {
     if (pattern.test(message)) return make(message, cause);
   }
   return new RefreshError("engine_error", message, { cause });
+}
+
+/**
+ * An error of PostgreSQL repeats the statement that failed. A commit's is long, holds rows of the user's, and whatever
+ * words it has are not the error's.
+ */
+function withoutQuery(message: string): string {
+  return message.replace(/Failed to execute query "[\s\S]*": (?=\S)/, "");
 }
 
 /** DuckLake keeps a picture of the catalog that only a new attachment corrects (ducklake issue 1305). */
@@ -32,6 +41,10 @@ export const OUT_OF_MEMORY = "out_of_memory";
 /** The code of a DuckDB file that another process has open. */
 export const CATALOG_LOCKED = "catalog_locked";
 
+/** What a catalog must allow. */
+export const CATALOG_RIGHTS =
+  "Give the catalog's user SELECT, INSERT, UPDATE and DELETE on its tables and CREATE on its schema; a file must be writable.";
+
 type Make = (message: string, cause: Error) => IvmError;
 
 const KINDS: readonly (readonly [RegExp, Make])[] = [
@@ -42,6 +55,15 @@ const KINDS: readonly (readonly [RegExp, Make])[] = [
       new EngineError("disk_full", `A disk is full. ${message}`, {
         cause,
         hint: "Make room where the message says, or name another `engine.temp_directory`, then run the same command again.",
+      }),
+  ],
+  // The same: no repetition gives a right that is missing.
+  [
+    /permission denied for |must be owner of |in a read-only transaction|attempt to write a readonly database/i,
+    (message, cause) =>
+      new LakeError("database_denied", `The database refuses what its user has no right to. ${message}`, {
+        cause,
+        hint: `${CATALOG_RIGHTS} The target of a replay needs the same.`,
       }),
   ],
   [

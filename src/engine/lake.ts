@@ -236,7 +236,7 @@ export class Engine {
     const catalog = this.config.catalog.replace(/^ducklake:/i, "");
     const { readOnly = false, mustExist = readOnly } = this.access;
     // An attachment leaves an empty file behind where it finds none and may not make a lake.
-    if (mustExist) await requireCatalogFile(catalog);
+    if (mustExist) await requireCatalogFile(catalog, this.redact);
     if (!this.ownsInstance) await requireSameLake(session, LAKE_NAME, catalog, this.config.metadataSchema);
     const extensions = { directory: this.config.engine?.extensionDirectory, logger };
     await loadExtension(session.connection, "ducklake", extensions);

@@ -57,6 +57,7 @@ export function baseName(folder: string, lakeId: string, at: bigint, part: numbe
 
 /** True for names that this project gives to files of this lake; whatever else lies there is somebody else's. */
 export function isFileOf(lakeId: string, name: string): boolean {
+  if (/^\.\.?\/|\\/.test(name)) return false;
   // A manifest that was not finished has no mark; it is nobody's.
   if (/^[^/]+\/manifest\.json-[0-9a-f-]{36}\.parquet$/.test(name)) return true;
   return /^[^/]+\/(segment|base)-\d+-\d+-[^/]+\.parquet$/.test(name) && name.includes(`-${mark(lakeId)}-`);

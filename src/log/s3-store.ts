@@ -4,7 +4,14 @@ import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import pLimit from "p-limit";
 import { IvmError, LakeError } from "../errors.js";
 import type { S3Config } from "../types.js";
-import { inScratchFolder, type ObjectStore, SIDE_BY_SIDE, type StoredObject, type TaggedText } from "./store.js";
+import {
+  inScratchFolder,
+  type ObjectStore,
+  SIDE_BY_SIDE,
+  type StoredObject,
+  type TaggedText,
+  whyStorageFailed,
+} from "./store.js";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Between two packets; an upload that moves is never cut off. */
@@ -74,6 +81,7 @@ export class S3Store implements ObjectStore {
         return true;
       } catch (error) {
         // 404: it had a tag and is gone; 409: another conditional write is under way.
+        if ((error as Error).name === "NoSuchBucket") throw error;
         if ([404, 409, 412].includes(statusOf(error) ?? 0)) return false;
         throw error;
       }
@@ -115,7 +123,7 @@ export class S3Store implements ObjectStore {
       new sdk.DeleteObjectsCommand({ Bucket: this.bucket, Delete: { Objects, Quiet: true } }),
     );
     const [failed] = answer.Errors ?? [];
-    if (failed !== undefined) throw new Error(`${failed.Key}: ${failed.Code} ${failed.Message}`);
+    if (failed !== undefined) throw Object.assign(new Error(failed.Message), { name: failed.Code ?? "Error" });
   }
 
   private async upload(name: string, path: string): Promise<void> {
@@ -154,10 +162,10 @@ export class S3Store implements ObjectStore {
       if (error instanceof IvmError) throw error;
       const status = statusOf(error);
       const [code, hint] =
-        status === 401 || status === 403
+        status === 401 || status === 403 || (error as Error).name === "AccessDenied"
           ? ["storage_denied", "Check the S3 keys and the rights on the bucket of `log.path`."]
           : ["log_store", "Check `log.path`, the S3 endpoint, and that its server is up."];
-      const why = `${(error as Error).name}${status === undefined ? "" : ` (${status})`}`;
+      const why = whyStorageFailed(error);
       throw new LakeError(code, `The change log could not ${what} ${this.address(name)}: ${why}.`, {
         hint,
         cause: error,

@@ -61,3 +61,10 @@ export async function inScratchFolder<Result>(
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** What the store itself says of a failure: its code, and the status where it was an answer over HTTP. */
+export function whyStorageFailed(error: unknown): string {
+  const { code, name, $metadata } = error as Error & { code?: string; $metadata?: { httpStatusCode?: number } };
+  const status = $metadata?.httpStatusCode;
+  return `${code ?? name}${status === undefined ? "" : ` (${status})`}`;
+}

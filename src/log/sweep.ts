@@ -20,7 +20,9 @@ interface KnownFile {
 export async function sweepRetired(session: Session, root: LogRoot): Promise<SweepResult> {
   const expired = (await knownFiles(session, root)).filter((known) => known.expired);
   if (expired.length === 0) return { files: [], bytes: 0n };
-  const files = expired.flatMap((known) => (known.file === null ? [] : [known.file]));
+  const lakeId = await root.lakeId(session);
+  // The registry is a table of the lake, which others may write: a name of no file of ours could be anybody's.
+  const files = expired.flatMap(({ file }) => (file !== null && isFileOf(lakeId, file) ? [file] : []));
   await root.store.remove(files);
   await forget(session, root, expired);
   return { files, bytes: expired.reduce((sum, known) => sum + known.bytes, 0n) };

@@ -1,4 +1,5 @@
 /** What is removed below a log root, and what never is. */
+import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -112,4 +113,22 @@ test("without a log path there is nothing to ask", async () => {
       log: { path: "x", fanOut: 1 },
     }),
   ).rejects.toMatchObject({ code: "log_fan_out" });
+});
+
+test("a name in the registry that leaves the log root has no file removed", async () => {
+  await using scene = await start({});
+  const mark = (await scene.facts("v")).entries[0]?.file?.split("-")[3];
+  const names = ["../victim.parquet", `../segment-1-2-${mark}-${AN_ID}.parquet`, "v/notes.parquet"];
+  for (const [index, name] of names.entries()) {
+    await writeFile(join(scene.root, name), "x");
+    await scene.sql(
+      `INSERT INTO ivm.segments SELECT * REPLACE ('evil ${index}' AS id, '${name}' AS file) FROM ivm.segments LIMIT 1`,
+      `INSERT INTO ivm.retired VALUES ('evil ${index}', 'v', '${name}', now() - INTERVAL 1 DAY)`,
+    );
+  }
+  await scene.sql("INSERT INTO t VALUES ('a', 3)");
+  await scene.refresh();
+  await scene.lake.sweep();
+  for (const name of names) expect(existsSync(join(scene.root, name)), name).toBe(true);
+  await scene.check();
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fromTemporaryCredentials } from "@aws-sdk/credential-providers";
 import { expect, inject, test, vi } from "vitest";
 import { type DoctorResult, diagnose, type LakeConfig, open } from "../../src/index.js";
-import { command, json } from "../cli/command.js";
+import { command, type JsonError, json } from "../cli/command.js";
 import { tempLake } from "../setup/lake.js";
 import { SharedProject } from "./shared-project.js";
 
@@ -52,11 +52,13 @@ test("a lake in order has nothing but ok, and nothing of the examination stays",
     "node",
     "catalog",
     "data_put",
+    "data_get",
     "data_clock",
     "data_list",
     "data_delete",
     "log_put",
     "log_conditional_put",
+    "log_get",
     "log_clock",
     "log_list",
     "log_delete",
@@ -68,6 +70,7 @@ test("a lake in order has nothing but ok, and nothing of the examination stays",
     "log_place",
     "state",
     "stray_files",
+    "stray_data",
     "retention",
   ]);
   await using lake = await open(config);
@@ -95,6 +98,11 @@ test.each([
     ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"],
     { data_list: "error", log_list: "error", log_put: "ok", log_delete: "ok" },
   ],
+  [
+    "get",
+    ["s3:PutObject", "s3:ListBucket", "s3:DeleteObject"],
+    { data_get: "error", log_conditional_put: "error", log_put: "ok", log_list: "ok", log_delete: "ok" },
+  ],
 ] as const)("without the right to %s in S3", async (right, actions, expected) => {
   const config = await lakeOnS3();
   const result = await diagnose({ ...config, s3: { ...config.s3, ...(await keysFor(...actions)) } });
@@ -102,6 +110,28 @@ test.each([
   expect(statusesOf(result)).toMatchObject(expected);
   const refused = result.checks.find(({ name }) => name === `log_${right}`);
   expect(refused?.remedy).toMatch(/s3:\w+/);
+});
+
+test("keys that are wrong, a bucket that is not there, and a server that DuckDB looks for elsewhere", async () => {
+  const config = await lakeOnS3();
+  const remedies = async (changed: Partial<LakeConfig>) => {
+    const { checks } = await diagnose({ ...config, ...changed });
+    return Object.fromEntries(
+      checks.filter(({ status }) => status === "error").map(({ name, remedy }) => [name, remedy]),
+    );
+  };
+  const keys = await remedies({ s3: { ...config.s3, secretAccessKey: "n0t-the-secret" } });
+  expect(keys).toMatchObject({
+    log_put: expect.stringMatching(/S3 keys/),
+    data_list: expect.stringMatching(/S3 keys/),
+  });
+  const bucket = await remedies({ log: { path: "s3://no-such-bucket/logs" } });
+  expect(bucket).toMatchObject({
+    log_put: expect.stringMatching(/Make the bucket/),
+    log_conditional_put: expect.stringMatching(/Make the bucket/),
+  });
+  const { urlStyle: _, ...s3 } = config.s3 ?? {};
+  expect(await remedies({ s3 })).toMatchObject({ data_get: expect.stringMatching(/url_style/) });
 });
 
 test("with a role of PostgreSQL that may only read", async () => {
@@ -130,6 +160,22 @@ test("with a role of PostgreSQL that may only read", async () => {
   expect(statusesOf(result.value)).toMatchObject({ catalog: "ok", catalog_rights: "error" });
   expect(result.value.checks.find(({ name }) => name === "catalog_rights")?.remedy).toMatch(/INSERT, UPDATE/);
   expect(result.stdout + result.stderr).not.toContain("r3ad-only");
+
+  // The right to UPDATE is what the examination itself needs, and not all that a commit does.
+  await project.sql(
+    `CALL postgres_execute('__ducklake_metadata_lake', 'GRANT UPDATE ON ALL TABLES IN SCHEMA ${schema} TO ${role}')`,
+  );
+  const options = { ...project.options, env: { PGPASSWORD: "r3ad-only" } };
+  const updating = await json<DoctorResult>(["doctor"], options);
+  expect(updating.value.checks.find(({ name }) => name === "catalog_rights")).toMatchObject({
+    status: "error",
+    message: expect.stringMatching(/CREATE \(its schema\), DELETE \(\d+ of its tables\), INSERT \(\d+ of its tables\)/),
+  });
+  const started = performance.now();
+  const refused = await json<JsonError>(["append", "t", "from", "SELECT 2 AS k"], options);
+  expect(refused.value.error).toMatchObject({ code: "database_denied", retryable: false });
+  expect(refused.exitCode).toBe(1);
+  expect(performance.now() - started).toBeLessThan(30_000);
 
   const unreachable = await json<DoctorResult>(["doctor"], { ...project.options, env: { PGPASSWORD: "wr0ng" } });
   expect(unreachable.exitCode).toBe(1);
