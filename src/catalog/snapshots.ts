@@ -188,9 +188,13 @@ export class ChangeHistory {
     return this.readFrom <= from;
   }
 
-  /** What was read so far of `from` and what came after it. */
-  since(from: bigint): ChangeHistory {
-    const kept = this.snapshots.filter(({ id }) => id >= from);
+  /** What was read of `from` and what came after it, without snapshots that were expired since. */
+  async since(session: Session, engine: Engine, from: bigint): Promise<ChangeHistory> {
+    const rows = await session.rows<{ id: bigint }>(
+      `SELECT snapshot_id AS id FROM ${engine.metadataTable("ducklake_snapshot")} WHERE snapshot_id >= ${from}`,
+    );
+    const existing = new Set(rows.map(({ id }) => id));
+    const kept = this.snapshots.filter(({ id }) => existing.has(id));
     return new ChangeHistory(kept, from > this.readFrom ? from : this.readFrom, this.readUpTo);
   }
 

@@ -70,9 +70,9 @@ export class KeptState {
 
   /** The changes of the snapshots in `[from, to]`. */
   async history(session: Session, from: bigint, to: bigint): Promise<ChangeHistory> {
-    const known = this.kept?.history.covers(from) === true ? this.kept.history.since(from) : undefined;
+    const known = this.kept?.history.covers(from) === true ? this.kept.history : undefined;
     await known?.extend(session, to);
-    const history = known ?? (await ChangeHistory.read(session, from, to));
+    const history = (await known?.since(session, this.engine, from)) ?? (await ChangeHistory.read(session, from, to));
     if (this.kept?.snapshot === to) this.kept = { ...this.kept, history };
     return history;
   }
