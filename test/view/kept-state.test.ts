@@ -135,16 +135,3 @@ test("another program's commit that looks like a refresh is none", async () => {
   expect((await lake.refresh()).views[0]).toMatchObject({ strategy: "recompute", reason: { code: "source_replaced" } });
   await isExact(place);
 });
-
-test("a snapshot that was expired since is not taken to be there", async () => {
-  await using scene = await start();
-  const { place } = scene;
-  await place.connection.run("INSERT INTO t VALUES (1, 10)");
-  await place.lake.refresh();
-  expect((await place.lake.refresh()).status).toBe("unchanged");
-  await place.connection.run("CALL ducklake_expire_snapshots('lake', older_than => now())");
-  expect((await place.lake.refresh()).status).toBe("unchanged");
-  // Cursors whose snapshots are gone have moved on.
-  expect(await place.lake.verify()).toMatchObject([{ ok: true }]);
-  await isExact(place);
-});
