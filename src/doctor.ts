@@ -1,5 +1,6 @@
 /** Looks at everything that a lake's upkeep rests on, and says of each thing what to do where it is not right. */
 import { examineStorage } from "./doctor-storage.js";
+import { isPostgres } from "./engine/catalog-copy.js";
 import { CATALOG_RIGHTS } from "./engine/errors.js";
 import { Engine, LAKE_NAME, METADATA_NAME } from "./engine/lake.js";
 import { makeRedactor } from "./engine/redact.js";
@@ -135,7 +136,7 @@ class Doctor {
       } finally {
         await session.run("ROLLBACK").catch(() => undefined);
       }
-      const missing = this.isPostgres ? await this.missingRights(session) : "";
+      const missing = isPostgres(this.config.catalog) ? await this.missingRights(session) : "";
       if (missing === "") this.add("catalog_rights", "ok", "The catalog can be written.", null);
       else this.add("catalog_rights", "error", `The catalog's user has no right to ${missing}.`, CATALOG_RIGHTS);
     } catch (error) {
@@ -145,10 +146,6 @@ class Doctor {
       }
       this.add("catalog_rights", "error", `The catalog can't be written. ${messageOf(error)}`, CATALOG_RIGHTS);
     }
-  }
-
-  private get isPostgres(): boolean {
-    return /^(ducklake:)?postgres:/i.test(this.config.catalog);
   }
 
   /** Rights that a commit needs and the server does not give, such as `INSERT (28 tables)`; empty where all are there. */
@@ -177,7 +174,7 @@ class Doctor {
       `SELECT max(epoch_ms(CAST(snapshot_time AS TIMESTAMP WITH TIME ZONE))) - epoch_ms(now()) AS ahead FROM ${table}`,
     );
     this.clock("catalog_clock", Number(ahead ?? 0n), "the newest snapshot's commit", true);
-    if (!this.isPostgres) return;
+    if (!isPostgres(this.config.catalog)) return;
     const database = quoteLiteral(METADATA_NAME);
     const { server } = await session.row<{ server: bigint }>(
       `SELECT CAST(ms AS BIGINT) AS server FROM postgres_query(${database}, 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS ms')`,

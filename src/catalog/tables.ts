@@ -59,6 +59,25 @@ export function tableAt(
   });
 }
 
+/**
+ * The ids of the tables of a schema that stand now and have these names, which are compared as they are. Asked of the
+ * catalog's own tables: DuckDB's list of tables loads every table of the lake.
+ */
+export async function currentTableIds(
+  session: Session,
+  engine: Engine,
+  schema: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const rows = await session.rows<{ name: string; id: bigint }>(
+    `SELECT t.table_name AS name, t.table_id AS id FROM ${engine.metadataTable("ducklake_table")} t
+     JOIN ${engine.metadataTable("ducklake_schema")} s ON s.schema_id = t.schema_id
+     WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name = ${quoteLiteral(schema)}
+       AND t.table_name IN (${names.map(quoteLiteral).join(", ")})`,
+  );
+  return new Map(rows.map(({ name, id }) => [name, id]));
+}
+
 /** The table of that name at both ends of a window. */
 export function tableAtEnds(
   session: Session,

@@ -2,7 +2,7 @@ import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { sameName } from "../sql/quote.js";
 import type { Reason } from "../types.js";
-import { type ChangeHistory, DATA_KEYS, DELETE_KEYS } from "./snapshots.js";
+import { type ChangeHistory, DATA_KEYS, DELETE_KEYS } from "./change-history.js";
 import { countsAt, type TableName, type TableVersion, tableAtEnds } from "./tables.js";
 import { touchedDeletes, touchedFile } from "./touched-files.js";
 
@@ -49,7 +49,7 @@ export async function inspectWindow(
   const changes = history.window(from, to);
   const named = [...(changes.byTable.get(tableId) ?? [])];
   const quiet = named.every((key) => !DATA_KEYS.has(key) && !key.startsWith("tables_"));
-  const isOurs = sameName(request.table.schema, engine.config.stateSchema ?? "ivm");
+  const isOurs = sameName(request.table.schema, engine.stateSchema);
   const renamed = isOurs ? changes.tablesChanged : changes.tablesChangedByOthers;
   // Nothing names this table, and no name can have got another meaning.
   if (quiet && !changes.incomplete && !renamed) return { kind: "unchanged" };

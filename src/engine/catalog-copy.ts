@@ -30,6 +30,11 @@ export function isSqlite(catalog: string): boolean {
   return /^(ducklake:)?sqlite:/i.test(catalog);
 }
 
+/** True for a catalog in PostgreSQL. */
+export function isPostgres(catalog: string): boolean {
+  return /^(ducklake:)?postgres:/i.test(catalog);
+}
+
 /** Changes with every commit to a catalog file. */
 export async function catalogStamp(file: string): Promise<string> {
   const stamps = await Promise.all(

@@ -213,6 +213,11 @@ export class Engine {
     return !isSqlite(this.config.catalog);
   }
 
+  /** The schema of this project's own tables. */
+  get stateSchema(): string {
+    return this.config.stateSchema ?? "ivm";
+  }
+
   /** One of the catalog's own tables, quoted. */
   metadataTable(name: string): string {
     const schema = this.config.metadataSchema;

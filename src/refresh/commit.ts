@@ -19,14 +19,13 @@ const COMMIT_CONFLICTS: ReadonlySet<string> = new Set([LOST_RACE, CATALOG_BUSY])
 export async function commit(input: WriteInput, write: () => Promise<VisibleCounts>): Promise<Written> {
   const { session, state, definition, before, horizon, runId } = input;
   const commitId = randomUUID();
-  const progress = { view: definition.name, horizon, runId, instant: input.instant, costs: null as string | null };
   const transaction = async () => {
     // In SQLite everybody waits for a transaction that has read, so one that will come to nothing ends at once.
     if (!input.engine.readsTogether && !(await standsAsPlanned(input))) throw moved(definition.name);
     const written = await write();
     // This row is updated in place by every run that moves the view: of two at once, one gets a conflict. Where another
     // run has moved the view before, the row is not the one that was planned with.
-    progress.costs = input.record.costs();
+    const costs = input.record.costs();
     const updated = await session.change(
       `UPDATE ${state.table("progress")} SET horizon = $1, run_id = $2, instant = $3, cursors = $4, costs = $5, updated_at = now()
        WHERE view = $6 AND ${UNMOVED}`,
@@ -35,7 +34,7 @@ export async function commit(input: WriteInput, write: () => Promise<VisibleCoun
         runId,
         input.instant,
         printCursors(input.cursors),
-        progress.costs,
+        costs,
         definition.name,
         before.horizon,
         before.runId,
@@ -52,7 +51,7 @@ export async function commit(input: WriteInput, write: () => Promise<VisibleCoun
       strategy: input.record.strategy,
       sources: JSON.parse(input.record.sources) as unknown,
     });
-    return written;
+    return { written, costs };
   };
   const once = (attempt: number) => {
     if (attempt > 1 && input.log?.lasts === false) throw tooOld(definition.name);
@@ -66,11 +65,12 @@ export async function commit(input: WriteInput, write: () => Promise<VisibleCoun
   // A log that is begun or caught up is read from files that may be gone by then.
   const isRepeatable = input.log === null || input.log.mode === "append";
   const codes = isRepeatable ? COMMIT_CONFLICTS : new Set<string>();
-  const counts = await retryConflicts(once, async () => undefined, { patience, signal, codes });
+  const { written, costs } = await retryConflicts(once, async () => undefined, { patience, signal, codes });
+  const progress = { view: definition.name, horizon, runId, instant: input.instant, costs };
   state.kept.noteMove(commitId, { progress, cursors: input.cursors });
   let snapshot: Promise<bigint> | undefined;
   const lookUp = (own: Session): Promise<bigint> => (snapshot ??= snapshotOf(input, own, commitId));
-  return { ...counts, snapshot: lookUp };
+  return { ...written, snapshot: lookUp };
 }
 
 const UNMOVED = "horizon IS NOT DISTINCT FROM CAST($7 AS BIGINT) AND run_id IS NOT DISTINCT FROM CAST($8 AS VARCHAR)";

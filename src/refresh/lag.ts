@@ -1,4 +1,5 @@
-import { agesOf, ChangeHistory } from "../catalog/snapshots.js";
+import { ChangeHistory } from "../catalog/change-history.js";
+import { agesOf } from "../catalog/snapshots.js";
 import { sameName } from "../sql/quote.js";
 import type { StoredView } from "../view/state.js";
 import type { RunContext } from "./plan-run.js";

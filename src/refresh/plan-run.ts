@@ -1,4 +1,5 @@
-import { ChangeHistory, commitTime, currentSnapshot, requireSnapshot } from "../catalog/snapshots.js";
+import { ChangeHistory } from "../catalog/change-history.js";
+import { commitTime, currentSnapshot, requireSnapshot } from "../catalog/snapshots.js";
 import { type TableName, tableAt } from "../catalog/tables.js";
 import { CURSOR_EXPIRED, inspectWindow, type WindowState } from "../catalog/window.js";
 import type { Engine } from "../engine/lake.js";

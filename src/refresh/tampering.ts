@@ -2,7 +2,7 @@
  * What somebody else did to the objects that stand for a view: its physical tables, which only its own refreshes may
  * write to, and the user-facing view over them.
  */
-import type { ChangeHistory } from "../catalog/snapshots.js";
+import type { ChangeHistory } from "../catalog/change-history.js";
 import { type StandingObject, standingObjects } from "../catalog/standing.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";

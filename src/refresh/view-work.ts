@@ -132,8 +132,7 @@ export class ViewWork {
       );
       await this.deltas.drop();
       this.tellWriting("incremental");
-      const present = this.planned.view.definition.layout.groups === null ? undefined : OLD_GROUPS;
-      written = await writeDifference(this.writeInput("incremental", null, terms), built, false, present);
+      written = await writeDifference(this.writeInput("incremental", null, terms), built, false, this.presentRows);
     }
     return this.finish("incremental", null, terms, written, built.table);
   }
@@ -285,6 +284,11 @@ export class ViewWork {
     return [DIFFERENCE, ...beside.map(({ difference }) => difference)];
   }
 
+  /** The temporary table with the view's own rows that may go, which the rules for groups read; undefined for other views. */
+  private get presentRows(): string | undefined {
+    return this.planned.view.definition.layout.groups === null ? undefined : OLD_GROUPS;
+  }
+
   /** True where nothing has changed that the view reads, and its change log stands where it does. */
   private get mayStay(): boolean {
     const { logs, logStates } = this.context;
@@ -331,7 +335,7 @@ export class ViewWork {
     await this.context.session.dropTemporary([
       ...this.deltas.tables,
       ...this.differences(table),
-      ...(view.definition.layout.groups === null ? [] : [OLD_GROUPS]),
+      ...(this.presentRows === undefined ? [] : [this.presentRows]),
       ...recursionTables(view.definition.plan),
     ]);
     return {

@@ -1,7 +1,7 @@
-import { ChangeHistory } from "../catalog/snapshots.js";
+import { ChangeHistory } from "../catalog/change-history.js";
+import { currentTableIds } from "../catalog/tables.js";
 import type { Engine } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
-import { quoteLiteral } from "../sql/quote.js";
 import type { Cursor, Progress, State } from "./state.js";
 
 /** Where a commit of this process left a view. */
@@ -10,15 +10,8 @@ export interface Move {
   readonly cursors: readonly Omit<Cursor, "view">[];
 }
 
-/** Keeping more commits than this is no use: reading the tables again costs less than going through them. */
-const MOST_KEPT = 10_000;
-
-/** The ids of the tables that `State` is read from. */
-interface StateTableIds {
-  readonly progress: bigint;
-  /** Those that refreshes do not write to, but for the first one of a view. */
-  readonly others: ReadonlySet<bigint>;
-}
+/** The tables that `State` is read from besides that of the progress. Of all refreshes only a view's first one writes to them. */
+const DEFINING_TABLES = ["layout", "views"];
 
 interface Kept {
   readonly snapshot: bigint;
@@ -35,14 +28,12 @@ interface Kept {
  */
 export class KeptState {
   private kept: Kept | undefined;
-  private tables: StateTableIds | undefined;
+  /** The ids of the tables by name. */
+  private tables: ReadonlyMap<string, bigint> | undefined;
   /** By the id that the commit carries. */
   private readonly moves = new Map<string, Move>();
 
-  constructor(
-    private readonly engine: Engine,
-    private readonly schema: string,
-  ) {}
+  constructor(private readonly engine: Engine) {}
 
   /** The catalog is another one, or was restored. */
   forget(): void {
@@ -51,10 +42,9 @@ export class KeptState {
     this.moves.clear();
   }
 
-  /** Takes note of a refresh that was committed. */
+  /** Takes note of a refresh that was committed, up to the next time that the state is asked for. */
   noteMove(commit: string, move: Move): void {
-    if (this.moves.size >= MOST_KEPT) this.moves.clear();
-    this.moves.set(commit, move);
+    if (this.kept !== undefined) this.moves.set(commit, move);
   }
 
   /** The state at a snapshot; `read` reads it from the tables. */
@@ -85,30 +75,23 @@ export class KeptState {
     const { history } = kept;
     await history.extend(session, snapshot);
     const window = history.window(kept.snapshot, snapshot);
-    if (window.incomplete || window.tablesChanged) return undefined;
-    this.tables ??= await this.tableIds(session);
-    if (this.tables === undefined) return undefined;
-    const { progress, others } = this.tables;
-    if (history.firstChange(kept.snapshot, others) !== undefined) return undefined;
+    if (window.incomplete || window.tablesChanged) {
+      // The tables may be others now.
+      this.tables = undefined;
+      return undefined;
+    }
+    const { stateSchema } = this.engine;
+    this.tables ??= await currentTableIds(session, this.engine, stateSchema, [...DEFINING_TABLES, "progress"]);
+    const idsOf = (names: readonly string[]): Set<bigint> =>
+      new Set(names.flatMap((name) => this.tables?.get(name) ?? []));
+    if (history.firstChange(kept.snapshot, idsOf(DEFINING_TABLES)) !== undefined) return undefined;
     let { state } = kept;
-    for (const commit of history.commitsTo(progress, kept.snapshot)) {
+    for (const commit of history.commitsTo(idsOf(["progress"]), kept.snapshot)) {
       const move = this.moves.get(commit ?? "");
       if (move === undefined) return undefined;
       state = moved(state, move);
     }
     return state;
-  }
-
-  private async tableIds(session: Session): Promise<StateTableIds | undefined> {
-    const metadata = (name: string): string => this.engine.metadataTable(name);
-    const rows = await session.rows<{ id: bigint; name: string }>(
-      `SELECT t.table_id AS id, t.table_name AS name FROM ${metadata("ducklake_table")} t JOIN ${metadata("ducklake_schema")} s ON s.schema_id = t.schema_id
-       WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name = ${quoteLiteral(this.schema)}
-         AND t.table_name IN ('layout', 'views', 'progress')`,
-    );
-    const progress = rows.find(({ name }) => name === "progress")?.id;
-    if (progress === undefined) return undefined;
-    return { progress, others: new Set(rows.flatMap(({ id, name }) => (name === "progress" ? [] : [id]))) };
   }
 }
 

@@ -1,4 +1,5 @@
-import { AUTHOR } from "../catalog/snapshots.js";
+import { AUTHOR } from "../catalog/change-history.js";
+import { currentTableIds } from "../catalog/tables.js";
 import { type Engine, LAKE_NAME } from "../engine/lake.js";
 import type { Session } from "../engine/session.js";
 import { LakeError } from "../errors.js";
@@ -80,11 +81,11 @@ export class StateTables {
   readonly kept: KeptState;
 
   constructor(private readonly engine: Engine) {
-    this.kept = new KeptState(engine, this.schema);
+    this.kept = new KeptState(engine);
   }
 
   get schema(): string {
-    return this.engine.config.stateSchema ?? "ivm";
+    return this.engine.stateSchema;
   }
 
   table(name: string): string {
@@ -101,13 +102,7 @@ export class StateTables {
 
   async exists(session: Session): Promise<boolean> {
     if (this.seen) return true;
-    // Asked of the catalog's own tables: DuckDB's list of tables loads every table of the lake.
-    const metadata = (name: string): string => this.engine.metadataTable(name);
-    const row = await session.row<{ n: bigint }>(
-      `SELECT count(*) AS n FROM ${metadata("ducklake_table")} t JOIN ${metadata("ducklake_schema")} s ON s.schema_id = t.schema_id
-       WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND t.table_name = 'layout' AND s.schema_name = ${quoteLiteral(this.schema)}`,
-    );
-    this.seen = row.n > 0n;
+    this.seen = (await currentTableIds(session, this.engine, this.schema, ["layout"])).size > 0;
     return this.seen;
   }
 

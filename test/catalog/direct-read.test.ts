@@ -1,7 +1,7 @@
 /** Files that are read without DuckLake give what DuckLake's own read gives, and those that can't be are left to it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ChangeHistory } from "../../src/catalog/change-history.js";
 import { WEIGHT } from "../../src/catalog/consolidate.js";
-import { ChangeHistory } from "../../src/catalog/snapshots.js";
 import { loadSourceDelta } from "../../src/catalog/source-delta.js";
 import { tableAt } from "../../src/catalog/tables.js";
 import { readTouched } from "../../src/catalog/touched-files.js";

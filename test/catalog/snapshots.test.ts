@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  ChangeHistory,
-  commitTime,
-  currentSnapshot,
-  existingSnapshots,
-  requireSnapshot,
-} from "../../src/catalog/snapshots.js";
+import { ChangeHistory } from "../../src/catalog/change-history.js";
+import { commitTime, currentSnapshot, existingSnapshots, requireSnapshot } from "../../src/catalog/snapshots.js";
 import { LakeError } from "../../src/errors.js";
 import { CatalogLake } from "./lake.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ChangeHistory } from "../../src/catalog/change-history.js";
 import { WEIGHT } from "../../src/catalog/consolidate.js";
-import { ChangeHistory } from "../../src/catalog/snapshots.js";
 import { loadSourceDelta, type SourceDelta, type SourceDeltaRequest } from "../../src/catalog/source-delta.js";
 import { tableAt, tableAtVersion } from "../../src/catalog/tables.js";
 import { quoteIdentifier } from "../../src/sql/quote.js";

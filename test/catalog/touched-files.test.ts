@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ChangeHistory } from "../../src/catalog/change-history.js";
 import { WEIGHT } from "../../src/catalog/consolidate.js";
-import { ChangeHistory } from "../../src/catalog/snapshots.js";
 import { loadSourceDelta, type SourceDelta } from "../../src/catalog/source-delta.js";
 import { tableAt } from "../../src/catalog/tables.js";
 import { inspectWindow } from "../../src/catalog/window.js";

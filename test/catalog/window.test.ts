@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ChangeHistory } from "../../src/catalog/snapshots.js";
+import { ChangeHistory } from "../../src/catalog/change-history.js";
 import { inspectWindow, type WindowRequest, type WindowState } from "../../src/catalog/window.js";
 import { CatalogLake } from "./lake.js";
 

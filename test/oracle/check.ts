@@ -17,11 +17,15 @@ export interface Failure {
   /** The smallest history that still fails. */
   readonly history: History;
   readonly message: string;
+  /** True where all tables were taken for large ones. */
+  readonly large: boolean;
 }
 
 export interface CheckOptions {
   /** Time for making a failing history smaller. */
   readonly shrinkMs: number;
+  /** What is said of it where the history fails; the caller has made it so. */
+  readonly large?: boolean;
 }
 
 export async function check(seed: number, options: CheckOptions): Promise<Outcome> {
@@ -58,7 +62,7 @@ export async function check(seed: number, options: CheckOptions): Promise<Outcom
     if (scenario === undefined) throw details.errorInstance;
     const message =
       details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance);
-    return { kind: "failed", failure: { seed, history: toHistory(scenario), message } };
+    return { kind: "failed", failure: { seed, history: toHistory(scenario), message, large: options.large === true } };
   }
   if (objection !== null) return { kind: "discarded", objection };
   if (record === null) throw new Error("the history did not run");
@@ -67,7 +71,7 @@ export async function check(seed: number, options: CheckOptions): Promise<Outcom
 
 export function printFailure(failure: Failure): string {
   return [
-    `-- seed ${failure.seed}; replay with: npm run fuzz -- --runs 1 --seed ${failure.seed}`,
+    `-- seed ${failure.seed}; replay with: npm run fuzz -- --runs 1 --seed ${failure.seed}${failure.large ? " --large" : ""}`,
     printHistory(failure.history),
     ...failure.message.split("\n").map((line) => `-- ${line}`),
   ].join("\n");

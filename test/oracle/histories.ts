@@ -57,7 +57,7 @@ async function runSeeds(options: SeedsOptions): Promise<Totals> {
   const worker = async () => {
     for (const seed of next) {
       if (totals.failures.length >= (options.maxFailures ?? Number.POSITIVE_INFINITY)) return;
-      const outcome = await check(seed, { shrinkMs: options.shrinkMs });
+      const outcome = await check(seed, options);
       add(totals, outcome);
       options.onProgress?.(seed, outcome, totals);
     }

@@ -135,3 +135,22 @@ test("another program's commit that looks like a refresh is none", async () => {
   expect((await lake.refresh()).views[0]).toMatchObject({ strategy: "recompute", reason: { code: "source_replaced" } });
   await isExact(place);
 });
+
+test("a table of the state that was made anew is followed under its new number", async () => {
+  await using scene = await start();
+  const { place, reads } = scene;
+  const { connection, lake } = place;
+  for (const value of [10, 20]) {
+    await connection.run(`INSERT INTO t VALUES (1, ${value})`);
+    await lake.refresh();
+  }
+  await connection.run("CREATE OR REPLACE TABLE ivm.progress AS FROM ivm.progress");
+  await connection.run("INSERT INTO t VALUES (1, 30)");
+  await lake.refresh();
+  await connection.run("UPDATE ivm.progress SET costs = NULL");
+  await connection.run("INSERT INTO t VALUES (1, 40)");
+  const before = reads();
+  await lake.refresh();
+  expect(reads()).toBe(before + 1);
+  await isExact(place);
+});
