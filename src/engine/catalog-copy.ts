@@ -32,7 +32,7 @@ export function isSqlite(catalog: string): boolean {
 
 /** True for a catalog in PostgreSQL. */
 export function isPostgres(catalog: string): boolean {
-  return /^(ducklake:)?postgres:/i.test(catalog);
+  return /^(ducklake:)?postgres(ql)?:/i.test(catalog);
 }
 
 /** Changes with every commit to a catalog file. */

@@ -8,14 +8,14 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { EngineError } from "../errors.js";
 import { type Logger, silentLogger } from "../logger.js";
 import { quoteLiteral } from "../sql/quote.js";
-import { isSqlite } from "./catalog-copy.js";
+import { isPostgres, isSqlite } from "./catalog-copy.js";
 
 /** The extensions that this project needs, and those that its tests and benchmarks make data with. */
 export type ExtensionName = "ducklake" | "httpfs" | "postgres_scanner" | "sqlite_scanner" | "tpch" | "tpcds";
 
 /** What a catalog's kind needs: `postgres:…`, `sqlite:…`, or a DuckDB file. */
 export function catalogExtensions(catalog: string): readonly ExtensionName[] {
-  if (/^postgres(ql)?:/i.test(catalog)) return ["postgres_scanner"];
+  if (isPostgres(catalog)) return ["postgres_scanner"];
   return isSqlite(catalog) ? ["sqlite_scanner"] : [];
 }
 
